@@ -1,0 +1,169 @@
+"""Explain the first thing that is wrong: by a known mistake, by a law, or by where and how far the values differ."""
+
+import math
+from dataclasses import replace
+
+import torch
+
+from .compare import SINGLE, deviation, gradient_deviation, kind, same_observation
+from .describe import argument_names, describe_difference, describe_type, small_grid
+from .observe import observe, tell
+from .tree import is_float, leaves, tensors
+
+
+def run_mistake(mistake, cases, seed, gradient=False):
+    """Observations of one known mistake on the cases the learner's function saw."""
+    return [observe(mistake, case if gradient else replace(case, gradient=False), seed + i)
+            for i, case in enumerate(cases)]  # fmt: skip
+
+
+def shows(seen, expected):
+    """Whether an observation is wrong in value: it ran, and gave something else than the reference."""
+    return seen.raised is None and deviation(seen.output, expected.output) > SINGLE
+
+
+def recognise(mistakes, cases, observed, expected, first, seed):
+    """The one known mistake that behaves like the learner's function, or None.
+
+    First choice: the same on every case. Then: the same on the first group that fails. Then: the same wherever the
+    learner's function ran at all. A mistake counts only where it shows itself, and only if it is the only one.
+    """
+    runs = {name: run_mistake(wrong, cases, seed) for name, wrong in mistakes.items()}
+    everywhere = range(len(cases))
+    group = [i for i in everywhere if cases[i].group == cases[first].group]
+    ran = [i for i in everywhere if observed[i].raised is None]
+    for chosen in (everywhere, group, ran):
+        matching = [
+            name
+            for name, seen in runs.items()
+            if all(same_observation(seen[i], observed[i]) for i in chosen)
+            and any(shows(seen[i], expected[i]) for i in chosen)
+        ]
+        if len(matching) == 1:
+            return matching[0]
+    return None
+
+
+def recognise_gradient(mistakes, cases, observed, expected, first, seed):
+    """The one known mistake with right values and the learner's gradient, or None."""
+    matching = []
+    for name, wrong in mistakes.items():
+        seen = run_mistake(wrong, cases, seed, gradient=True)
+        values_right = not any(s.raised or s.changed or shows(s, e) for s, e in zip(seen, expected, strict=True))
+        if values_right and gradient_deviation(seen[first].gradients, observed[first].gradients) <= SINGLE:
+            matching.append(name)
+    return matching[0] if len(matching) == 1 else None
+
+
+def recognise_law(mistakes, law_broken_by, broken, cases, expected, seed):
+    """The one known mistake with right values that breaks the same law first, or None.
+
+    law_broken_by(function): the name of the first law that it breaks, or None.
+    """
+    matching = []
+    for name, wrong in mistakes.items():
+        seen = run_mistake(wrong, cases, seed)
+        values_right = not any(s.raised or shows(s, e) for s, e in zip(seen, expected, strict=True))
+        if values_right and law_broken_by(wrong, seen) == broken:
+            matching.append(name)
+    return matching[0] if len(matching) == 1 else None
+
+
+def explain_error(raised, name):
+    """A learner's exception, with the question that fits the usual causes."""
+    if raised.is_stub:
+        return f"it calls `{raised.raised_in}`, which is not written yet. Will you write that one first?"
+    if raised.kind == "RecursionError":
+        return "it calls itself without end. Which condition should stop the recursion?"
+    text = f"{raised.kind}: {raised.text.strip().splitlines()[0] if raised.text.strip() else '(no message)'}"
+    if "numpy()" in raised.text:
+        return f"{text}\nnumpy carries no gradients. Which torch function does the same?"
+    if raised.kind == "TypeError" and f"{name}()" in raised.text:
+        return f"{text}\nDoes the signature still match the one that was given?"
+    if any(word in raised.text for word in ("shape", "size", "dimension", "index")):
+        return f"{text}\nWhich shapes meet on the line that raised it?"
+    return f"{text}\nWhich line raises it, and what does it receive in this call?"
+
+
+def explain_kind(got, want, case):
+    """What is wrong with the kind of a result, or None when only its values are.
+
+    None, lists, wrong number of values, dtype, shape, NaN, zeros, an argument handed back.
+    """
+    if got is None and want is not None:
+        return "it returns None. Is there a `return` on every path?"
+    got_leaves, want_leaves = leaves(got), leaves(want)
+    if [path for path, _ in got_leaves] != [path for path, _ in want_leaves] or any(
+        isinstance(g, torch.Tensor) != isinstance(w, torch.Tensor) for (_, g), (_, w) in zip(got_leaves, want_leaves, strict=True)
+    ):  # fmt: skip
+        return f"it returns {describe_type(got)} where {describe_type(want)} is expected. What should come out?"
+    for (path, g), (_, w) in zip(got_leaves, want_leaves, strict=True):
+        problem = _explain_leaf(g, w, case)
+        if problem:
+            return f"{'result' + path + ': ' if path else ''}{problem}"
+    return None
+
+
+def _explain_leaf(got, want, case):
+    if not isinstance(got, torch.Tensor):
+        return None
+    if kind(got) != kind(want):
+        return f"its dtype is {str(got.dtype)[6:]}, a {kind(want)} one is expected. Which line makes it {kind(got)}?"
+    if got.shape != want.shape:
+        return (
+            f"its shape is {tuple(got.shape)}, expected {tuple(want.shape)}. "
+            "Which axis is missing, left over, or in another place?"
+        )
+    if deviation(got, want) <= SINGLE:
+        return None
+    if is_float(got) and not got.isfinite().all():
+        bad = int((~got.isfinite()).sum())
+        return f"{bad} of {got.numel()} entries are NaN or infinite. Where can 0/0, ∞ − ∞ or an overflow arise?"
+    if not got.any():
+        return "every entry is 0. Is the result ever written into?"
+    for argument in tensors((case.args, dict(case.kwargs))):
+        if argument.shape == got.shape and math.isclose(deviation(got, argument), 0.0):
+            return "an argument comes back unchanged. Is the computed result the one that is returned?"
+    return None
+
+
+def explain_values(got, want):
+    """Where the values differ, in the learner's own numbers."""
+    for (path, g), (_, w) in zip(leaves(got), leaves(want), strict=True):
+        if deviation(g, w) > SINGLE:
+            where = describe_difference(torch.as_tensor(g), torch.as_tensor(w))
+            grid = small_grid(g)
+            shown = f"\nyour result:\n{grid}" if grid else ""
+            return f"{'result' + path + ': ' if path else ''}{where}.{shown}\nWhich step turns out otherwise by hand?"
+    raise AssertionError("explain_values was asked about equal values")
+
+
+def explain_gradient(exercise, case, seen, expected):
+    """Which argument's gradient is wrong, when all values are right."""
+    if seen.detached:
+        return (
+            "the values are right, but no gradient flows back. "
+            "Which line leaves torch's graph (`detach`, `.data`, `.item()`, numpy)?"
+        )
+    names = [
+        name
+        for name, value in zip(argument_names(exercise, case), [*case.args, *case.kwargs.values()], strict=True)
+        for _ in filter(is_float, tensors(value))
+    ]
+    for position, name in enumerate(names):
+        got = None if seen.gradients is None else seen.gradients[position : position + 1]
+        if gradient_deviation(got, expected.gradients[position : position + 1]) > SINGLE:
+            return (
+                f"the values are right, but the gradient with respect to `{name}` is not. "
+                "Which line cuts it (`detach`, `.data`, `.item()`, a copy into a new tensor)?"
+            )
+    raise AssertionError("explain_gradient was asked about equal gradients")
+
+
+def break_law(law, function, cases, generator):
+    """How `function` breaks a law, in words; None when it holds. An exception breaks it."""
+    try:
+        return law.broken(function, cases, generator)
+    except Exception as error:
+        raised = tell(error)
+        return f"it raises {raised.kind}: {raised.text.strip().splitlines()[0] if raised.text.strip() else ''}"

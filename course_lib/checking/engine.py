@@ -1,0 +1,172 @@
+"""The verdict: an answer passes when values, gradients and laws all hold; otherwise the first that fails is explained."""
+
+from functools import lru_cache
+
+import torch
+
+from .compare import EXACT, SINGLE, deviation, gradient_deviation
+from .describe import describe_call, is_empty
+from .diagnosis import (
+    break_law,
+    explain_error,
+    explain_gradient,
+    explain_kind,
+    explain_values,
+    recognise,
+    recognise_gradient,
+    recognise_law,
+)
+from .laws import EVERYWHERE
+from .limits import TooSlow, exact, quiet, time_limit
+from .modules import as_function
+from .observe import observe
+from .outcome import FAILED, NOT_ATTEMPTED, PASSED, TOO_SLOW, WRONG, Outcome
+from .tree import is_float, tensors
+
+SECONDS = 5.0
+UNCHANGED = "arguments unchanged"
+
+
+def examine(exercise, function, *, seed=0, seconds=SECONDS):
+    """Judge an answer and return an Outcome; raises nothing on account of the answer.
+
+    function: the learner's function or class, or a remote proxy of one. seconds: the time it may take for all cases.
+    """
+    return _Examination(exercise, function, seed, seconds).outcome()
+
+
+@lru_cache(maxsize=64)
+def expected(exercise, seed):
+    """What the reference shows on the cases of a seed: (cases, observations). It must be finite and must not raise."""
+    reference = as_function(exercise.reference) if exercise.is_module else exercise.reference
+    with quiet(), exact(seed):
+        cases = exercise.draw_cases(seed)
+        seen = [observe(reference, case, seed + i) for i, case in enumerate(cases)]
+    for case, one in zip(cases, seen, strict=True):
+        values = [t for t in [*tensors(one.output), *(one.gradients or ())] if is_float(t)]
+        if one.raised or one.changed or not all(t.isfinite().all() for t in values):
+            raise AssertionError(f"the reference of {exercise.name} fails its own case {case.label!r}: {one}")
+    return cases, seen
+
+
+class _Examination:
+    """One check, from the first call to the outcome."""
+
+    def __init__(self, exercise, function, seed, seconds):
+        self.exercise, self.function, self.seed, self.seconds = exercise, function, seed, seconds
+        self.answer = as_function(function) if exercise.is_module else function
+        self.cases, self.expected = expected(exercise, seed)
+        wrap = as_function if exercise.is_module else (lambda wrong: wrong)
+        self.mistakes = {mistake.name: wrap(mistake.wrong) for mistake in exercise.mistakes}
+        self.messages = {mistake.name: mistake.message for mistake in exercise.mistakes}
+        self.observed = []
+
+    def outcome(self):
+        try:
+            with quiet(), exact(self.seed):
+                return self._judge()
+        except TooSlow:
+            place = min(len(self.observed), len(self.cases) - 1)
+            text = f"it took longer than {self.seconds:g} s on small inputs. Does every loop end, and is nothing waiting?"
+            return self._say(TOO_SLOW, text, place)
+
+    def _judge(self):
+        unwritten = self._observe()
+        if unwritten:
+            return unwritten
+        wrong = [i for i, _ in enumerate(self.cases) if not self._right(i)]
+        if wrong:
+            return self._explain_values(wrong[0])
+        changed = [i for i, seen in enumerate(self.observed) if seen.changed]
+        if changed:
+            return self._explain_law(UNCHANGED, "an argument comes out of the call with other values. "
+                                     "Which line writes in place (`+=`, `fill_`, `x[...] =`)?", changed[0])  # fmt: skip
+        for i, (seen, want) in enumerate(zip(self.observed, self.expected, strict=True)):
+            if gradient_deviation(seen.gradients, want.gradients) > SINGLE:
+                return self._explain_gradient(i)
+        law, how = self._broken_law(self.answer)
+        if law:
+            return self._explain_law(law.name, f"{law.name}: {how}. {law.question}", None)
+        return Outcome(self.exercise.name, PASSED, note=self._precision(), seed=self.seed)
+
+    def _observe(self):
+        """Call the answer on every case; an outcome at once if it is not written at all or must not go on."""
+        with time_limit(self.seconds):
+            for i, case in enumerate(self.cases):
+                seen = observe(self.answer, case, self.seed + i)
+                self.observed.append(seen)
+                if seen.raised and (seen.raised.is_stub or seen.raised.kind in ("RecursionError", "WorkerDied")):
+                    return self._unfinished(i)
+                if i == 0 and seen.output is None and is_empty(self.function):
+                    return self._say(NOT_ATTEMPTED, "the body is still empty. What should it return?")
+        return None
+
+    def _unfinished(self, i):
+        raised = self.observed[i].raised
+        if raised.is_stub and raised.raised_in.split(".")[0] == self.exercise.name:
+            text = "the line `raise NotImplementedError` still stands there. Will you put your answer in its place?"
+            return self._say(NOT_ATTEMPTED, text)
+        return self._say(FAILED, explain_error(raised, self.exercise.name), i)
+
+    def _right(self, i):
+        seen = self.observed[i]
+        return seen.raised is None and deviation(seen.output, self.expected[i].output) <= SINGLE
+
+    def _explain_values(self, first):
+        name = recognise(self.mistakes, self.cases, self.observed, self.expected, first, self.seed)
+        if name:
+            return self._name(name, first)
+        seen, want, case = self.observed[first], self.expected[first], self.cases[first]
+        if seen.raised:
+            return self._say(FAILED, explain_error(seen.raised, self.exercise.name), first)
+        problem = explain_kind(seen.output, want.output, case)
+        if problem:
+            return self._say(WRONG, problem, first)
+        law, how = self._broken_law(self.answer)
+        if law:
+            return self._say(WRONG, f"{law.name}: {how}. {law.question}", first, law=law.name)
+        return self._say(WRONG, explain_values(seen.output, want.output), first)
+
+    def _explain_gradient(self, first):
+        name = recognise_gradient(self.mistakes, self.cases, self.observed, self.expected, first, self.seed)
+        if name:
+            return self._name(name, first)
+        text = explain_gradient(self.exercise, self.cases[first], self.observed[first], self.expected[first])
+        return self._say(WRONG, text, first, law="gradient")
+
+    def _explain_law(self, law_name, text, first):
+        def first_law(wrong, seen):
+            if any(one.changed for one in seen):
+                return UNCHANGED
+            law, _ = self._broken_law(wrong)
+            return law.name if law else None
+
+        name = recognise_law(self.mistakes, first_law, law_name, self.cases, self.expected, self.seed)
+        if name:
+            return self._name(name, first, law_name)
+        return self._say(WRONG, text, first, law=law_name)
+
+    def _broken_law(self, function):
+        """The first law that a function breaks and how: (law, words), or (None, None)."""
+        with time_limit(self.seconds):
+            for law in (*EVERYWHERE, *self.exercise.laws):
+                how = break_law(law, function, self.cases, torch.Generator().manual_seed(self.seed))
+                if how:
+                    return law, how
+        return None, None
+
+    def _precision(self):
+        pairs = zip(self.observed, self.expected, strict=True)
+        if max((deviation(seen.output, want.output) for seen, want in pairs), default=0.0) > EXACT:
+            return "right to single precision only: some step computes in float32"
+        return ""
+
+    def _name(self, mistake, place, law=None):
+        return self._say(WRONG, self.messages[mistake], place, mistake=mistake, law=law)
+
+    def _say(self, status, text, place=None, **more):
+        where = ""
+        if place is not None:
+            case = self.cases[place]
+            where = f"{describe_call(self.exercise, case)}, {case.label}"
+        return Outcome(self.exercise.name, status, text, where=where, seed=self.seed, **more)
