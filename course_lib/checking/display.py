@@ -1,0 +1,57 @@
+"""Show text in a notebook as a small card, and as plain lines everywhere else. Both are deterministic."""
+
+import html
+import sys
+
+_STYLE = (
+    "border-left:4px solid var(--jp-success-color1,#1b7f3b);padding:.3em .8em;margin:.2em 0;"
+    "color:var(--jp-ui-font-color1,#1f2328)"
+)
+
+
+class Card:
+    """A few lines of text. Lab shows them as HTML that follows the theme; a terminal, nbclient and nbval as they are."""
+
+    def __init__(self, lines, table=None):
+        self.lines, self.table = lines, table
+
+    def __repr__(self):
+        return "\n".join([*self.lines, *self._plain_table()])
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"text/plain": repr(self), "text/html": self._html()}
+
+    def _plain_table(self):
+        if not self.table:
+            return []
+        widths = [max(len(str(row[i])) for row in self.table) for i in range(len(self.table[0]))]
+        return ["  ".join(str(cell).ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in self.table]
+
+    def _html(self):
+        paragraphs = "".join(f"<div>{html.escape(line)}</div>" for line in self.lines)
+        if not self.table:
+            return f'<div style="{_STYLE}">{paragraphs}</div>'
+        head, *rows = self.table
+        cells = "".join(f"<th scope='col' style='text-align:left'>{html.escape(str(cell))}</th>" for cell in head)
+        body = "".join(
+            "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(str(cell))}</td>" for cell in row) + "</tr>"
+            for row in rows
+        )
+        return f'<div style="{_STYLE}">{paragraphs}<table><tr>{cells}</tr>{body}</table></div>'
+
+
+def in_notebook():
+    """Whether an IPython kernel runs this code."""
+    ipython = sys.modules.get("IPython")
+    return bool(ipython and ipython.get_ipython() and hasattr(ipython.get_ipython(), "kernel"))
+
+
+def show(lines, table=None):
+    """Show lines, and a table below them (rows of cells, the first row is the head)."""
+    card = Card(lines, table)
+    if in_notebook():
+        from IPython.display import display
+
+        display(card)
+    else:
+        print(card)

@@ -1,0 +1,66 @@
+"""Take an answer out of a notebook as source that runs by itself, and bring it back later."""
+
+import inspect
+import linecache
+import textwrap
+import types
+
+_PLAIN = (bool, int, float, str)
+
+
+def portable_source(function, namespace):
+    """Source of `function` with what it needs from the notebook: modules, other functions, plain constants.
+
+    namespace: the notebook's variables. Returns None where there is no source (typed in a bare prompt, say).
+    """
+    lines, written = [], set()
+
+    def add(name, value):
+        if name in written:
+            return
+        written.add(name)
+        if isinstance(value, types.ModuleType):
+            lines.append(f"import {value.__name__} as {name}")
+        elif isinstance(value, _PLAIN):
+            lines.append(f"{name} = {value!r}")
+        elif getattr(value, "__module__", None) not in (None, "__main__", namespace.get("__name__")):
+            if hasattr(value, "__qualname__") and "." not in value.__qualname__:
+                lines.append(f"from {value.__module__} import {value.__name__} as {name}")
+        elif isinstance(value, types.FunctionType | type):
+            source = textwrap.dedent(inspect.getsource(value))
+            for needed in sorted(_global_names(value)):
+                if needed in namespace:
+                    add(needed, namespace[needed])
+            lines.append(source.rstrip())
+
+    try:
+        add(function.__name__, function)
+    except (OSError, TypeError):
+        return None
+    return "\n".join(lines)
+
+
+def _global_names(value):
+    """Names that a function or class may look up outside itself, its inner functions included."""
+    if isinstance(value, type):
+        members = [member for member in vars(value).values() if isinstance(member, types.FunctionType)]
+        bases = {base.__module__.split(".")[0] for base in value.__bases__} | {base.__name__ for base in value.__bases__}
+        return bases | {"torch", "nn"} | {name for member in members for name in _global_names(member)}
+    codes, found = [value.__code__], set()
+    while codes:
+        code = codes.pop()
+        found |= set(code.co_names)
+        codes += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    for default in [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]:
+        if isinstance(default, types.FunctionType):
+            found.add(default.__name__)
+    return found | {name for name in getattr(value, "__annotations__", {}).values() if isinstance(name, str)}
+
+
+def revive(name, source):
+    """Run kept source in a namespace of its own and return the function. Raises what the source raises."""
+    filename = f"<your {name}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    namespace = {"__name__": f"course_work_{name}"}
+    exec(compile(source, filename, "exec"), namespace)
+    return namespace[name]

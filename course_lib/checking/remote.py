@@ -1,0 +1,206 @@
+"""Call a function that lives in another process, gradients included.
+
+Two peers talk over a pair of pipes; each may offer functions to the other. Only plain arrays cross, as `.npy` bytes
+without pickle, beside a JSON header: numbers, strings, booleans, None, callables by number, and tuples, lists and dicts
+of them. A proxy is a differentiable function: its backward pass asks the other side for the vector-Jacobian product.
+While a peer waits for an answer it serves what the other side asks, so a callable argument runs where it belongs.
+"""
+
+import io
+import json
+import struct
+
+import numpy as np
+import torch
+
+from .observe import Raised, changed_arguments, copy_arguments, tell
+from .tree import is_float, tensors, tree_map
+
+# Graphs are kept for backward passes; one check makes far fewer calls than this before it asks.
+KEPT_CALLS = 2_000
+
+
+class RemoteError(Exception):
+    """An exception of the other side, as plain data."""
+
+    def __init__(self, raised):
+        self.raised = raised
+        super().__init__(f"{raised.kind}: {raised.text}")
+
+
+class WorkerDied(Exception):
+    """The other process ended in the middle of a call."""
+
+
+class Opaque:
+    """Stands for a value of a type that does not cross: only the type's name does."""
+
+
+class Peer:
+    """One end of the connection. reader, writer: binary files."""
+
+    def __init__(self, reader, writer):
+        self.reader, self.writer = reader, writer
+        self.offered = []
+        self.calls = {}
+        self.count = 0
+
+    def offer(self, function):
+        """Make a function callable from the other side; returns its number."""
+        self.offered.append(function)
+        return len(self.offered) - 1
+
+    def ask(self, kind, values, **header):
+        """Send a request and wait for its answer, serving requests meanwhile. Returns the answer's header and values."""
+        self._send({"ask": kind, "dtype": str(torch.get_default_dtype())[6:], **header}, values)
+        while True:
+            header, values = self._receive()
+            if "ask" not in header:
+                break
+            self._serve(header, values)
+        if "raised" in header:
+            raise RemoteError(Raised(*header["raised"]))
+        return header, values
+
+    def serve_forever(self):
+        """Answer requests until the other side closes the connection."""
+        while True:
+            try:
+                header, values = self._receive()
+            except WorkerDied:
+                return
+            self._serve(header, values)
+
+    def _serve(self, header, values):
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(getattr(torch, header["dtype"]))
+        try:
+            # A request may arrive in the middle of a forward or backward pass, where torch records nothing.
+            with torch.enable_grad():
+                reply = getattr(self, f"_answer_{header['ask']}")(header, values)
+        except (Exception, SystemExit) as error:
+            raised = tell(error)
+            reply = {"raised": [raised.kind, raised.text, raised.raised_in]}, None
+        finally:
+            torch.set_default_dtype(before)
+        self._send(*reply)
+
+    def _answer_call(self, header, values):
+        original = values["args"], values["kwargs"]
+        flags = iter(header["grad"])
+        (args, kwargs), found = copy_arguments(original, differentiable=True)
+        for leaf in found:
+            leaf.requires_grad_(next(flags))
+        output = self.offered[header["function"]](*args, **kwargs)
+        attached = [out.requires_grad for out in tensors(output)]
+        self.count += 1
+        self.calls[self.count] = tensors(output), found
+        self.calls.pop(self.count - KEPT_CALLS, None)
+        after = tensors((args, kwargs)) if changed_arguments(original, (args, kwargs)) else []
+        return {"call": self.count, "attached": attached}, {"output": output, "after": after}
+
+    def _answer_vjp(self, header, values):
+        outputs, inputs = self.calls[header["call"]]
+        pairs = [(out, direction) for out, direction in zip(outputs, values, strict=True) if out.requires_grad]
+        wanted = [x for x in inputs if x.requires_grad]
+        if not pairs or not wanted:
+            return {}, [torch.zeros_like(x) for x in inputs]
+        outs, directions = zip(*pairs, strict=True)
+        found = torch.autograd.grad(outs, wanted, directions, retain_graph=True, allow_unused=True)
+        by_input = {id(x): g for x, g in zip(wanted, found, strict=True) if g is not None}
+        return {}, [by_input.get(id(x), torch.zeros_like(x)) for x in inputs]
+
+    def _send(self, header, values):
+        arrays = []
+        body = json.dumps({**header, "values": _pack(values, arrays, self)}).encode()
+        blob = io.BytesIO()
+        for array in arrays:
+            np.lib.format.write_array(blob, array, allow_pickle=False)
+        self.writer.write(struct.pack("<QQ", len(body), blob.tell()) + body + blob.getvalue())
+        self.writer.flush()
+
+    def _receive(self):
+        sizes = struct.unpack("<QQ", _read(self.reader, 16))
+        header = json.loads(_read(self.reader, sizes[0]))
+        blob = io.BytesIO(_read(self.reader, sizes[1]))
+        return header, _unpack(header.pop("values"), blob, self)
+
+
+def _read(reader, size):
+    data = reader.read(size)
+    if len(data) < size:
+        raise WorkerDied("the process ended in the middle of the call")
+    return data
+
+
+def _pack(value, arrays, peer):
+    """Turn a value into JSON; tensors are appended to `arrays` in order of their appearance."""
+    if isinstance(value, torch.Tensor):
+        plain = value.detach()
+        # numpy has no bfloat16; float32 holds every such number exactly.
+        arrays.append((plain.float() if plain.dtype == torch.bfloat16 else plain).numpy())
+        return {"tensor": str(value.dtype)[6:]}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple | list):
+        return {type(value).__name__: [_pack(item, arrays, peer) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": [[str(key), _pack(item, arrays, peer)] for key, item in value.items()]}
+    if callable(value):
+        return {"callable": peer.offer(value), "name": getattr(value, "__name__", "function")}
+    return {"opaque": type(value).__name__}
+
+
+def _unpack(packed, blob, peer):
+    if not isinstance(packed, dict):
+        return packed
+    kind, content = next(iter(packed.items()))
+    if kind == "tensor":
+        return torch.from_numpy(np.lib.format.read_array(blob, allow_pickle=False)).to(getattr(torch, content))
+    if kind in ("tuple", "list"):
+        items = [_unpack(item, blob, peer) for item in content]
+        return tuple(items) if kind == "tuple" else items
+    if kind == "dict":
+        return {key: _unpack(item, blob, peer) for key, item in content}
+    if kind == "callable":
+        return RemoteFunction(peer, content, packed["name"])
+    return type(content, (Opaque,), {})()
+
+
+class RemoteFunction:
+    """A function of the other side, called as if it were here."""
+
+    def __init__(self, peer, number, name, is_empty=None):
+        self.peer, self.number, self.__name__, self.is_empty = peer, number, name, is_empty
+
+    def __call__(self, *args, **kwargs):
+        inputs = [leaf for leaf in tensors((args, kwargs)) if is_float(leaf)]
+        reply = {}
+        outputs = list(_Call.apply(self, args, kwargs, reply, *inputs))
+        for tensor, new in zip(tensors((args, kwargs)), reply["after"], strict=False):
+            tensor.data = new
+        return tree_map(lambda leaf: outputs.pop(0) if isinstance(leaf, torch.Tensor) else leaf, reply["output"])
+
+
+class _Call(torch.autograd.Function):
+    """Forward asks for the output, backward for the vector-Jacobian product."""
+
+    @staticmethod
+    def forward(ctx, function, args, kwargs, reply, *inputs):
+        ctx.peer = function.peer
+        header, values = function.peer.ask(
+            "call",
+            {"args": args, "kwargs": kwargs},
+            function=function.number,
+            grad=[x.requires_grad for x in inputs],
+        )
+        ctx.call = header["call"]
+        reply.update(values)
+        outputs = tensors(values["output"])
+        ctx.mark_non_differentiable(*[out for out, on in zip(outputs, header["attached"], strict=True) if not on])
+        return tuple(outputs)
+
+    @staticmethod
+    def backward(ctx, *directions):
+        _, found = ctx.peer.ask("vjp", list(directions), call=ctx.call)
+        return None, None, None, None, *found

@@ -1,0 +1,98 @@
+"""The verbs of a lesson: `check`, `hint`, `solution`, `mine`, `progress`."""
+
+import inspect
+import sys
+import textwrap
+
+from course_lib import exercises
+from course_lib.checking import FAILED, CheckFailed, Outcome, examine
+from course_lib.checking.display import show
+from course_lib.checking.keep import portable_source, revive
+from course_lib.checking.store import load_progress, load_work, save_work, update_progress
+
+
+def check(answer, *, seed=0):
+    """Check an answer: `check("softmax")` or `check(softmax)`.
+
+    Shows one line when it passes, keeps the answer for `mine`, and raises CheckFailed otherwise, which says which
+    mistake it is. seed: draws other inputs; the same seed draws the same ones. Raises UnknownExercise.
+    """
+    namespace = sys._getframe(1).f_globals
+    name = answer if isinstance(answer, str) else getattr(answer, "__name__", repr(answer))
+    exercise = exercises.get(name)
+    function = namespace.get(name) if isinstance(answer, str) else answer
+    if callable(function):
+        outcome = examine(exercise, function, seed=seed)
+    else:
+        found = "is not defined here" if function is None else f"is {function!r}, not a function"
+        outcome = Outcome(name, FAILED, f"`{name}` {found}. Has the cell that defines it been run?", seed=seed)
+    attempts = load_progress().get(name, {}).get("attempts", 0) + 1
+    update_progress(name, status=outcome.status, attempts=attempts)
+    if not outcome.passed:
+        raise CheckFailed(outcome)
+    _keep(exercise, function, namespace, seed)
+    show(outcome.lines())
+
+
+def _keep(exercise, function, namespace, seed):
+    """Store an answer that passed, if its source runs by itself and still passes."""
+    source = portable_source(function, namespace)
+    if source is None:
+        return
+    try:
+        revived = revive(exercise.name, source)
+    except Exception:
+        return
+    if examine(exercise, revived, seed=seed).passed:
+        save_work(exercise.name, source)
+
+
+def mine(name):
+    """The learner's own function if it passed its check, else the course's; says which. Raises UnknownExercise."""
+    exercise = exercises.get(name)
+    source = load_work().get(name)
+    if source is not None:
+        try:
+            function = revive(name, source)
+            print(f"{name}: yours")
+            return function
+        except Exception as error:
+            print(f"{name}: the course's (yours was kept, but does not run: {type(error).__name__}: {error})")
+            return exercise.reference
+    print(f"{name}: the course's (yours has not passed its check yet)")
+    return exercise.reference
+
+
+def hint(name):
+    """Reveal one more hint each time; after the last one it begins again. Raises UnknownExercise."""
+    exercise = exercises.get(name)
+    seen = load_progress().get(name, {}).get("hints", 0)
+    number = seen % len(exercise.hints)
+    update_progress(name, hints=seen + 1)
+    show([f"hint {number + 1} of {len(exercise.hints)}: {exercise.hints[number]}"])
+
+
+def solution(name, *, insist=False):
+    """Show a worked answer, after yours has passed or when you insist. Raises UnknownExercise."""
+    exercise = exercises.get(name)
+    if not insist and load_progress().get(name, {}).get("status") != "passed":
+        show([
+            f"{name}: yours has not passed yet. `hint({name!r})` gives the next hint.",
+            f"To see the solution all the same: solution({name!r}, insist=True)",
+        ])  # fmt: skip
+        return
+    show(textwrap.dedent(inspect.getsource(exercise.reference)).rstrip().splitlines())
+
+
+def progress():
+    """Show where you stand: every exercise so far, with attempts and hints."""
+    known = load_progress()
+    table = [("exercise", "status", "attempts", "hints", "minutes")]
+    for name in exercises.names():
+        entry = known.get(name, {})
+        status = entry.get("status", "not attempted")
+        mark = "✓" if status == "passed" else "·"
+        minutes = exercises.get(name).minutes
+        table.append((f"{mark} {name}", status, entry.get("attempts", 0), entry.get("hints", 0), minutes))
+    passed = sum(entry.get("status") == "passed" for name, entry in known.items() if name in exercises.names())
+    show([f"{passed} of {len(exercises.names())} exercises passed"], table)
