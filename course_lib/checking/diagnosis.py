@@ -69,7 +69,7 @@ def recognise_law(mistakes, law_broken_by, broken, cases, expected, seed):
     return matching[0] if len(matching) == 1 else None
 
 
-def explain_error(raised, name):
+def explain_error(raised):
     """A learner's exception, with the question that fits the usual causes."""
     if raised.is_stub:
         return f"it calls `{raised.raised_in}`, which is not written yet. Will you write that one first?"
@@ -78,7 +78,7 @@ def explain_error(raised, name):
     text = f"{raised.kind}: {raised.text.strip().splitlines()[0] if raised.text.strip() else '(no message)'}"
     if "numpy()" in raised.text:
         return f"{text}\nnumpy carries no gradients. Which torch function does the same?"
-    if raised.kind == "TypeError" and f"{name}()" in raised.text:
+    if raised.kind == "TypeError" and "() " in raised.text and "argument" in raised.text:
         return f"{text}\nDoes the signature still match the one that was given?"
     if any(word in raised.text for word in ("shape", "size", "dimension", "index")):
         return f"{text}\nWhich shapes meet on the line that raised it?"

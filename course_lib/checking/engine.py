@@ -54,7 +54,8 @@ class _Examination:
 
     def __init__(self, exercise, function, seed, seconds):
         self.exercise, self.function, self.seed, self.seconds = exercise, function, seed, seconds
-        self.answer = as_function(function) if exercise.is_module else function
+        # A remote class arrives as a function already.
+        self.answer = as_function(function) if isinstance(function, type) else function
         self.cases, self.expected = expected(exercise, seed)
         wrap = as_function if exercise.is_module else (lambda wrong: wrong)
         self.mistakes = {mistake.name: wrap(mistake.wrong) for mistake in exercise.mistakes}
@@ -106,7 +107,7 @@ class _Examination:
         if raised.is_stub and raised.raised_in.split(".")[0] == self.exercise.name:
             text = "the line `raise NotImplementedError` still stands there. Will you put your answer in its place?"
             return self._say(NOT_ATTEMPTED, text)
-        return self._say(FAILED, explain_error(raised, self.exercise.name), i)
+        return self._say(FAILED, explain_error(raised), i)
 
     def _right(self, i):
         seen = self.observed[i]
@@ -118,7 +119,7 @@ class _Examination:
             return self._name(name, first)
         seen, want, case = self.observed[first], self.expected[first], self.cases[first]
         if seen.raised:
-            return self._say(FAILED, explain_error(seen.raised, self.exercise.name), first)
+            return self._say(FAILED, explain_error(seen.raised), first)
         problem = explain_kind(seen.output, want.output, case)
         if problem:
             return self._say(WRONG, problem, first)

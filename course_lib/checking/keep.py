@@ -2,6 +2,7 @@
 
 import inspect
 import linecache
+import math
 import textwrap
 import types
 
@@ -22,7 +23,8 @@ def portable_source(function, namespace):
         if isinstance(value, types.ModuleType):
             lines.append(f"import {value.__name__} as {name}")
         elif isinstance(value, _PLAIN):
-            lines.append(f"{name} = {value!r}")
+            plain = not isinstance(value, float) or math.isfinite(value)
+            lines.append(f"{name} = {value!r}" if plain else f"{name} = float({str(value)!r})")
         elif getattr(value, "__module__", None) not in (None, "__main__", namespace.get("__name__")):
             if hasattr(value, "__qualname__") and "." not in value.__qualname__:
                 lines.append(f"from {value.__module__} import {value.__name__} as {name}")

@@ -90,14 +90,14 @@ def cotangents(outputs, seed):
 
 
 def observe(function, case, seed):
-    """Call `function` on copies of the arguments of `case`; never raises an Exception of the function's."""
+    """Call `function` on copies of the arguments of `case`; what it raises, `exit()` included, is noted, not raised."""
     (args, kwargs), inputs = copy_arguments((case.args, dict(case.kwargs)), case.gradient)
     try:
         output = function(*args, **kwargs)
         changed = changed_arguments((case.args, dict(case.kwargs)), (args, kwargs))
         floats = [out for out in tensors(output) if is_float(out)]
         gradients = _gradients(floats, inputs, seed) if inputs and floats and not changed else None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Observation(raised=tell(error))
     detached = bool(inputs and floats) and not any(out.requires_grad for out in floats)
     return Observation(tree_map(_plain, output), gradients, None, changed, detached)

@@ -1,0 +1,84 @@
+"""A class is judged by loading named reference weights into it, here and in another process."""
+
+import torch
+from torch import nn
+
+from course_lib.checking import FAILED, WRONG, Case, Exercise, examine, mistake
+from course_lib.checking.worker import Worker
+
+
+class Scorer(nn.Module):
+    """v^T tanh(W x)."""
+
+    def __init__(self, d_in, d_hidden):
+        super().__init__()
+        self.W = nn.Linear(d_in, d_hidden)
+        self.v = nn.Linear(d_hidden, 1, bias=False)
+
+    def forward(self, x):
+        return self.v(torch.tanh(self.W(x))).squeeze(-1)
+
+
+def cases(generator):
+    def draw(*shape):
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    state = {"W.weight": draw(5, 3), "W.bias": draw(5), "v.weight": draw(1, 5)}
+    yield Case("two rows", ({"d_in": 3, "d_hidden": 5}, state, (draw(2, 3),)))
+
+
+class NoTanh(Scorer):
+    def forward(self, x):
+        return self.v(self.W(x)).squeeze(-1)
+
+
+class Frozen(Scorer):
+    def forward(self, x):
+        return torch.tanh(self.W(x)) @ self.v.weight.detach().squeeze(0)
+
+
+class OtherNames(nn.Module):
+    def __init__(self, d_in, d_hidden):
+        super().__init__()
+        self.U = nn.Linear(d_in, d_hidden)
+        self.v = nn.Linear(d_hidden, 1, bias=False)
+
+    def forward(self, x):
+        return self.v(torch.tanh(self.U(x))).squeeze(-1)
+
+
+class WrongSizes(Scorer):
+    def __init__(self, d_in, d_hidden):
+        super().__init__(d_hidden, d_in)
+
+
+EXERCISE = Exercise(
+    name="Scorer", reference=Scorer, cases=cases, accepts=(), hints=("Look at W.",), is_module=True,
+    mistakes=(mistake("tanh is missing. What bounds the features?", source="A019")(NoTanh),),
+)  # fmt: skip
+
+
+def find(kind):
+    return {"right": Scorer, "no_tanh": NoTanh}[kind]
+
+
+def test_a_class_passes_and_a_known_mistake_is_named():
+    assert examine(EXERCISE, Scorer).passed
+    assert examine(EXERCISE, NoTanh).mistake == "NoTanh"
+
+
+def test_a_parameter_without_its_gradient_is_noticed():
+    outcome = examine(EXERCISE, Frozen)
+    assert outcome.status == WRONG and outcome.law == "gradient"
+
+
+def test_other_parameter_names_and_sizes_are_said():
+    outcome = examine(EXERCISE, OtherNames)
+    assert outcome.status == FAILED and "W.bias" in outcome.message and "U.bias" in outcome.message
+    assert "expected shape" in examine(EXERCISE, WrongSizes).message
+
+
+def test_a_class_in_another_process_gets_the_same_verdict():
+    with Worker("tests.checking.test_modules:find") as worker:
+        assert examine(EXERCISE, worker.load("right", is_module=True)).passed
+        assert examine(EXERCISE, worker.load("no_tanh", is_module=True)).mistake == "NoTanh"

@@ -1,0 +1,149 @@
+"""What is remembered survives; what is damaged is set aside; nothing stops a lesson."""
+
+import json
+
+import pytest
+import torch
+
+import course_lib.checking.store as store
+from course_lib import check, hint, mine, progress, solution
+from course_lib.checking import CheckFailed
+from course_lib.exercises import UnknownExercise
+
+SHIFT = 0.0
+
+
+def subtract(scores, dim):
+    return scores - scores.amax(dim, True) + SHIFT
+
+
+def softmax(scores, dim=-1):
+    e = subtract(scores, dim).exp()
+    return e / e.sum(dim, True)
+
+
+@pytest.fixture(autouse=True)
+def forget_what_was_said(monkeypatch):
+    monkeypatch.setattr(store, "_said", set())
+
+
+def test_an_answer_that_passed_comes_back_with_what_it_needs(capsys):
+    check("softmax")
+    assert "✓ softmax: passed" in capsys.readouterr().out
+    again = mine("softmax")
+    assert capsys.readouterr().out == "softmax: yours\n"
+    assert again is not softmax
+    scores = torch.tensor([1.0, 2.0])
+    torch.testing.assert_close(again(scores), torch.softmax(scores, -1))
+
+
+def test_an_answer_from_a_notebook_brings_its_imports():
+    namespace = {"__name__": "__main__"}
+    source = (
+        "import torch\nimport torch.nn.functional as F\nfrom math import inf\n\n"
+        "def softmax(scores, dim=-1):\n    return F.softmax(scores.clamp(max=inf), dim)\n"
+    )
+    import linecache
+
+    linecache.cache["<cell>"] = (len(source), None, source.splitlines(keepends=True), "<cell>")
+    exec(compile(source + "\nfrom course_lib import check\ncheck('softmax')", "<cell>", "exec"), namespace)
+    assert "import torch.nn.functional as F" in store.load_work()["softmax"]
+    torch.testing.assert_close(mine("softmax")(torch.zeros(2)), torch.full((2,), 0.5))
+
+
+def test_without_a_pass_the_course_answers(capsys):
+    assert mine("encode").__name__ == "encode"
+    assert "the course's" in capsys.readouterr().out
+
+
+def test_a_failed_check_counts_but_takes_no_pass_back():
+    check("softmax")
+    with pytest.raises(CheckFailed):
+        check(_wrong())
+    entry = store.load_progress()["softmax"]
+    assert entry == {"status": "passed", "attempts": 2, "hints": 0}
+
+
+def _wrong():
+    def softmax(scores, dim=-1):
+        return scores
+
+    return softmax
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"exercises": 3}', '{"exercises": {"softmax": 1}}'])
+def test_a_damaged_progress_file_is_set_aside_and_said(course_home, capsys, text):
+    folder = course_home / ".course"
+    folder.mkdir()
+    (folder / "progress.json").write_text(text)
+    (folder / "progress.json.damaged-1").write_text("from last time")
+    check("softmax")
+    assert "kept as progress.json.damaged-2" in capsys.readouterr().err
+    assert (folder / "progress.json.damaged-2").read_text() == text
+    assert (folder / "progress.json.damaged-1").read_text() == "from last time"
+    assert json.loads((folder / "progress.json").read_text())["exercises"]["softmax"]["status"] == "passed"
+
+
+def test_bytes_that_are_no_text_are_set_aside(course_home, capsys):
+    (course_home / ".course").mkdir()
+    (course_home / ".course" / "work.py").write_bytes(b"\xff\xfe\x00broken")
+    assert mine("softmax").__name__ == "softmax"
+    assert "kept as work.py.damaged-1" in capsys.readouterr().err
+
+
+def test_kept_work_that_no_longer_runs_is_said(course_home, capsys):
+    (course_home / ".course").mkdir()
+    (course_home / ".course" / "work.py").write_text("# %% softmax\ndef softmax(:\n")
+    assert torch.equal(mine("softmax")(torch.zeros(2)), torch.full((2,), 0.5))
+    assert "does not run: SyntaxError" in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_be_written_stops_nothing(course_home, capsys):
+    (course_home / ".course").write_text("a file where the folder should be")
+    check("softmax")
+    out = capsys.readouterr()
+    assert "✓ softmax: passed" in out.out
+    assert "cannot be saved" in out.err
+    check("softmax")
+    assert "cannot be saved" not in capsys.readouterr().err, "it is said once"
+
+
+def test_hints_come_one_by_one_and_begin_again(capsys):
+    hint("softmax")
+    hint("softmax")
+    first, second = capsys.readouterr().out.splitlines()[:2]
+    assert first.startswith("hint 1 of 3") and second.startswith("hint 2 of 3")
+    hint("softmax")
+    hint("softmax")
+    assert "hint 1 of 3" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_the_solution_waits_for_a_pass_or_for_insistence(capsys):
+    solution("softmax")
+    assert "has not passed yet" in capsys.readouterr().out
+    solution("softmax", insist=True)
+    assert "def softmax" in capsys.readouterr().out
+    check("softmax")
+    solution("softmax")
+    assert "def softmax" in capsys.readouterr().out
+
+
+def test_progress_lists_every_exercise(capsys):
+    check("softmax")
+    hint("encode")
+    progress()
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("1 of 6 exercises passed") for line in lines)
+    assert any(line.split() == ["✓", "softmax", "passed", "1", "0", "8"] for line in lines)
+    assert any(line.split() == ["·", "encode", "not", "attempted", "0", "1", "10"] for line in lines)
+
+
+def test_unknown_names_get_the_nearest_ones():
+    for verb in (check, hint, solution, mine):
+        with pytest.raises(UnknownExercise, match="Did you mean softmax"):
+            verb("sofmax")
+
+
+def test_an_answer_that_is_not_there_is_said():
+    with pytest.raises(CheckFailed, match="not defined here"):
+        check("encode")
