@@ -34,6 +34,10 @@ def main(seeds=3, as_json=False, remote=False, exercise=None):
     return 1 if wrong or not found else 0
 
 
+def _entry(row):
+    return row["exercise"], row["kind"], row["name"]
+
+
 def _print(found, wrong, seeds, remote):
     console = Console()
     place = "in another process" if remote else "in this process"
@@ -42,7 +46,7 @@ def _print(found, wrong, seeds, remote):
         table.add_column(column)
     first = [row for row in found if row["seed"] == 0]
     for row in first:
-        same = [r for r in found if (r["exercise"], r["kind"], r["name"]) == (row["exercise"], row["kind"], row["name"])]
+        same = [other for other in found if _entry(other) == _entry(row)]
         right = sum(matrix.is_right(r) for r in same)
         table.add_row(row["exercise"], row["kind"], row["name"], f"{right} of {len(same)}")
     console.print(table)

@@ -89,7 +89,8 @@ def lesson(key, root=None):
     near = difflib.get_close_matches(text, [*names, *(name[3:] for name in names)], n=2, cutoff=0.5)
     near = [name for name in names if name in near or name[3:] in near]
     raise UnknownLesson(
-        f"there is no lesson {text!r}; " + (f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(names)}")
+        f"there is no lesson {text!r}; "
+        + (f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(names)}")
     )
 
 

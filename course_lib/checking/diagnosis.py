@@ -93,15 +93,19 @@ def explain_kind(got, want, case):
     if got is None and want is not None:
         return "it returns None. Is there a `return` on every path?"
     got_leaves, want_leaves = leaves(got), leaves(want)
-    if [path for path, _ in got_leaves] != [path for path, _ in want_leaves] or any(
-        isinstance(g, torch.Tensor) != isinstance(w, torch.Tensor) for (_, g), (_, w) in zip(got_leaves, want_leaves, strict=True)
-    ):  # fmt: skip
+    if [_place(pair) for pair in got_leaves] != [_place(pair) for pair in want_leaves]:
         return f"it returns {describe_type(got)} where {describe_type(want)} is expected. What should come out?"
     for (path, g), (_, w) in zip(got_leaves, want_leaves, strict=True):
         problem = _explain_leaf(g, w, case)
         if problem:
             return f"{'result' + path + ': ' if path else ''}{problem}"
     return None
+
+
+def _place(pair):
+    """What must agree before values can be compared: where a leaf stands, and whether it is a tensor."""
+    path, leaf = pair
+    return path, isinstance(leaf, torch.Tensor)
 
 
 def _explain_leaf(got, want, case):

@@ -10,7 +10,7 @@ _STYLE = (
 
 
 class Card:
-    """A few lines of text. Lab shows them as HTML that follows the theme; a terminal, nbclient and nbval as they are."""
+    """Lines of text. Lab shows them as HTML that follows the theme; a terminal, nbclient and nbval as they are."""
 
     def __init__(self, lines, table=None):
         self.lines, self.table = lines, table
@@ -25,7 +25,8 @@ class Card:
         if not self.table:
             return []
         widths = [max(len(str(row[i])) for row in self.table) for i in range(len(self.table[0]))]
-        return ["  ".join(str(cell).ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in self.table]
+        padded = [[str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)] for row in self.table]
+        return ["  ".join(row).rstrip() for row in padded]
 
     def _html(self):
         paragraphs = "".join(f"<div>{html.escape(line)}</div>" for line in self.lines)

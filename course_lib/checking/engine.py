@@ -1,4 +1,4 @@
-"""The verdict: an answer passes when values, gradients and laws all hold; otherwise the first that fails is explained."""
+"""The verdict: an answer passes when values, gradients and laws hold; otherwise the first that fails is explained."""
 
 from functools import lru_cache
 
@@ -68,7 +68,7 @@ class _Examination:
                 return self._judge()
         except TooSlow:
             place = min(len(self.observed), len(self.cases) - 1)
-            text = f"it took longer than {self.seconds:g} s on small inputs. Does every loop end, and is nothing waiting?"
+            text = f"it took longer than {self.seconds:g} s on small inputs. Does every loop end, does anything wait?"
             return self._say(TOO_SLOW, text, place)
 
     def _judge(self):

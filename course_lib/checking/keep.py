@@ -46,7 +46,7 @@ def _global_names(value):
     """Names that a function or class may look up outside itself, its inner functions included."""
     if isinstance(value, type):
         members = [member for member in vars(value).values() if isinstance(member, types.FunctionType)]
-        bases = {base.__module__.split(".")[0] for base in value.__bases__} | {base.__name__ for base in value.__bases__}
+        bases = {name for base in value.__bases__ for name in (base.__module__.split(".")[0], base.__name__)}
         return bases | {"torch", "nn"} | {name for member in members for name in _global_names(member)}
     codes, found = [value.__code__], set()
     while codes:

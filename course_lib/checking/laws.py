@@ -97,7 +97,7 @@ def sums_to_one(dim_of):
                 return f"the weights along dim={dim_of(case)} do not sum to 1 ({case.label})"
         return None
 
-    return Law("weights sum to 1", broken, "Along which axis do your weights sum to 1, and along which one should they?")
+    return Law("weights sum to 1", broken, "Along which axis do your weights sum to 1, and along which should they?")
 
 
 def shift_invariant(position=0):

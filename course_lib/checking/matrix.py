@@ -1,8 +1,8 @@
 """The mistake matrix: every exercise against its reference, its other right answers, its stub and every mistake."""
 
 from .engine import examine
-from .outcome import FAILED, NOT_ATTEMPTED, PASSED, TOO_SLOW, WRONG
 from .observe import STUB_TEXT
+from .outcome import FAILED, NOT_ATTEMPTED, PASSED, TOO_SLOW, WRONG
 
 
 def stub_of(exercise):

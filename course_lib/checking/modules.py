@@ -8,7 +8,7 @@ class WrongState(Exception):
 
 
 def as_function(module_class):
-    """A function of (init, state, args, training=False) that builds the module, takes `state` for its weights, calls it.
+    """A function of (init, state, args, training=False) that builds the module, gives it `state`, and calls it.
 
     init: keyword arguments of the constructor. state: tensors by name, those of `state_dict()`. args: tuple.
     The weights enter as arguments, so that their gradients are compared like any other. Raises WrongState when names

@@ -51,7 +51,7 @@ class Peer:
         return len(self.offered) - 1
 
     def ask(self, kind, values, **header):
-        """Send a request and wait for its answer, serving requests meanwhile. Returns the answer's header and values."""
+        """Send a request and wait for its answer, serving requests meanwhile. Returns its header and values."""
         self._send({"ask": kind, "dtype": str(torch.get_default_dtype())[6:], **header}, values)
         while True:
             header, values = self._receive()

@@ -17,7 +17,7 @@ _said = set()
 
 
 def course_home():
-    """The folder that holds `.course/`: COURSE_HOME, else the nearest folder above that holds `course.py`, else here."""
+    """The folder that holds `.course/`: COURSE_HOME, else the nearest one above that holds `course.py`, else here."""
     if os.environ.get("COURSE_HOME"):
         return Path(os.environ["COURSE_HOME"])
     here = Path.cwd()

@@ -115,7 +115,7 @@ def shares_without_exp(scores, dim=-1):
 
 
 @mistake(
-    "These are the logarithms of the weights: they are negative and do not sum to 1. Which function undoes a logarithm?",
+    "These are the logarithms of the weights: they are negative and do not sum to 1. What undoes a logarithm?",
     source="A105: log-probabilities where probabilities are asked for",
 )
 def log_softmax(scores, dim=-1):
@@ -132,7 +132,7 @@ def hard_maximum(scores, dim=-1):
 
 
 @mistake(
-    "The exponentials are divided by their largest, not by their sum: the best gets exactly 1 and the total is above 1. "
+    "The exponentials are divided by their largest, not by their sum: the best gets exactly 1, the total is above 1. "
     "What should the weights of one row add up to?",
     source="mixing up scaling to a maximum of 1 with normalising to a sum of 1",
 )
@@ -161,7 +161,7 @@ def in_place(scores, dim=-1):
 
 
 @mistake(
-    "The values are right, but the sum is cut out of the graph (`detach`, `.data`, numpy), so the gradient forgets that "
+    "The values are right, but the sum is cut out of the graph (`detach`, `.data`, numpy): the gradient forgets that "
     "the scores of a row compete. Through which parts of the fraction must a gradient flow?",
     source="detached statistics: the denominator is taken for a constant",
 )

@@ -241,7 +241,7 @@ EXERCISE = Exercise(
     accepts=(by_gather, by_row, by_arithmetic, sorted_and_back),
     hints=(
         "First forget the padding: a loop over t that calls `state = cell(inputs[:, t], state)`.",
-        "Two ways to mind the padding: keep all states and pick the right one per row, or let finished rows stand still.",
+        "Two ways to mind the padding: keep all states and pick the right one a row, or let finished rows stand still.",
         "`torch.where(condition, new, old)` chooses row by row, if the condition `t < lengths` is made (B, 1).",
     ),
     minutes=10,

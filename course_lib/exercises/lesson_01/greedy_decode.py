@@ -68,7 +68,9 @@ def cases(generator):
     yield Case("room for one token", arguments([never, 0.0], 7, 1), gradient=False, group="one token")
 
 
-def decode(step, state, bos, eos, pad, max_length, *, stop=None, feed=None, write=None, carry=True, axis=-1, steps=None):
+def decode(
+    step, state, bos, eos, pad, max_length, *, stop=None, feed=None, write=None, carry=True, axis=-1, steps=None
+):
     """The reference loop with one screw turned: what the wrong versions below share."""
     token = torch.full((state.shape[0],), bos)
     finished = torch.zeros(state.shape[0], dtype=torch.bool)
@@ -247,7 +249,7 @@ EXERCISE = Exercise(
         "Begin with `token = torch.full((B,), bos)`. Each round: call `step`, take the likeliest token, write it down, "
         "feed it to the next round.",
         "`logits.argmax(dim=-1)` gives one id a row. Keep the state that `step` returns.",
-        "A bool tensor `finished` (B,) remembers which rows have ended: write `torch.where(finished, pad, token)` first, "
+        "A bool tensor `finished` (B,) remembers which rows have ended: write `torch.where(finished, pad, token)`, "
         "then `finished = finished | (token == eos)`.",
     ),
     minutes=12,

@@ -68,7 +68,7 @@ def no_mask(logits, target, pad):
 
 
 @mistake(
-    "Softmax is applied twice: `cross_entropy` and `log_softmax` take raw scores and normalise them themselves, so your "
+    "Softmax is applied twice: `cross_entropy` and `log_softmax` take raw scores and normalise them, so your "
     "loss cannot come near 0. What do they expect to be given?",
     source="A101",
 )
@@ -190,7 +190,7 @@ def softmax_over_time(logits, target, pad):
 
 
 @mistake(
-    "The first token of every sentence is left out. The target holds y_1 ... y_T and no start token: what is there to cut?",
+    "The first token of each sentence is missing. The target is y_1 ... y_T, without a start token: what is there to cut?",
     source="A004: outputs and targets cut at one end too many",
 )
 def first_token_dropped(logits, target, pad):
@@ -241,8 +241,8 @@ EXERCISE = Exercise(
     accepts=(by_torch, by_moving_the_axis, by_selection, by_one_hot, by_loops),
     hints=(
         "For one token: the loss is minus the log-probability that the model gave to the right word.",
-        "`torch.log_softmax(logits, dim=-1)` is (B, T, V); `gather(-1, target.unsqueeze(-1))` picks the right word at each "
-        "position.",
+        "`torch.log_softmax(logits, dim=-1)` is (B, T, V); `gather(-1, target.unsqueeze(-1))` picks the right word "
+        "at each position.",
         "`is_real = target != pad`. Add up the losses where it is True, divide by how many there are.",
     ),
     minutes=10,

@@ -38,7 +38,7 @@ def no_tanh(x, h, W_xh, W_hh, b):
 
 
 @mistake(
-    "The sigmoid is used: your states lie between 0 and 1 and are never negative. Which function of the formula is odd?",
+    "The sigmoid is used: your states lie between 0 and 1, never below. Which function of the formula is odd?",
     source="gates of LSTM and GRU use a sigmoid, the plain cell does not",
 )
 def sigmoid(x, h, W_xh, W_hh, b):
@@ -166,7 +166,7 @@ EXERCISE = Exercise(
     ),
     accepts=(by_linear, by_concatenation, by_einsum, by_columns),
     hints=(
-        "The new state depends on two things: what is read now (x) and what is remembered (h). Each has its own matrix.",
+        "The new state depends on two things, what is read now (x) and what is remembered (h). Each has its matrix.",
         "Shapes: (B, E) @ (E, H) and (B, H) @ (H, H) both give (B, H); the bias (H,) is added to every row.",
         "One tanh around the whole sum of three terms.",
     ),

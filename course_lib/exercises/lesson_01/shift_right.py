@@ -164,7 +164,7 @@ EXERCISE = Exercise(
     ),
     accepts=(by_pad, by_roll, by_slices, by_lists),
     hints=(
-        "Write one target down, `사 랑 해 EOS`, and below each token what the decoder has seen before it must say that token.",
+        "Write one target down, `사 랑 해 EOS`, and below each token what the decoder has seen before it must say it.",
         "Before the first token it has seen only `bos`; before the last one everything but the last.",
         "`torch.full_like(target[:, :1], bos)` makes the first column; `torch.cat` joins columns along dim=1.",
     ),

@@ -1,0 +1,5 @@
+"""`python -m course_lib ARGS` is `course ARGS`."""
+
+from course_lib.cli import main
+
+main()

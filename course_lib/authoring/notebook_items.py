@@ -1,0 +1,279 @@
+"""What the nbval plugin collects from a notebook: its cells, and what a notebook of the course lacks.
+
+Verdicts fail closed. A check cell passes only if it raised nothing and showed `✓ softmax: passed`. After a dead kernel
+or a cell that took too long the kernel is gone, and every later cell fails at once, with that reason.
+"""
+
+import re
+import tempfile
+from collections import Counter
+
+import pytest
+from nbval.kernel import CURRENT_ENV_KERNEL_NAME
+from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError, nocolors
+
+from .build import kernel_environment
+from .catalogue import SourceError, UnknownLesson, lesson, lessons
+from .kernel import Kernel, Stopped
+from .outputs import neutral
+from .source import checked_names
+
+ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+VERDICT = re.compile(r"✗ \w+: ([a-z ]+)")  # the first line of a CheckFailed
+NOT_ATTEMPTED = "not attempted"
+
+
+class Failure(Exception):
+    """A cell did not do what it has to do; the text is what the report shows."""
+
+
+class NotebookFile(IPyNbFile):
+    """One notebook. cells: its code cells as items. done: how many of them ran. stopped: why no more can run."""
+
+    memory = None
+    stopped = None
+    done = 0
+    cells = ()
+
+    def setup(self):
+        """Start the kernel.
+
+        Answers that pass are remembered only where a learner's notebook is checked (`--nbval-lax`); otherwise the
+        memory of the course is an empty folder, so that every run sees the same.
+        """
+        if not self.cells:
+            return
+        option = self.config.option
+        environment = None
+        if option.nbval or option.course_expect:
+            self.memory = tempfile.TemporaryDirectory()
+            environment = kernel_environment(self.memory.name, smoke=bool(option.course_expect))
+        name = CURRENT_ENV_KERNEL_NAME if option.nbval_current_env else option.nbval_kernel_name
+        self.kernel = Kernel(name, str(self.path.parent), option.nbval_kernel_startup_timeout, environment)
+        self.setup_sanitize_files()
+
+    def teardown(self):
+        super().teardown()
+        if self.memory:
+            self.memory.cleanup()
+
+    def collect(self):
+        try:
+            found = list(super().collect())
+        except Exception as error:  # a damaged file breaks the reader in many ways; the other notebooks still count
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+            return [self.absent("unreadable", f"this file cannot be read as a notebook: {reason}")]
+        try:
+            exercises = required_exercises(self.path, self.nb.metadata, self.config.option.course_lesson)
+        except (SourceError, UnknownLesson) as error:
+            return [self.absent("unknown lesson", str(error))]
+        self.cells = self.named(found, exercises)
+        checked = {item.exercise for item in self.cells if item.role == "check"}
+        return self.cells + [
+            self.absent(
+                "check removed",
+                f'the check cell of {exercise} is gone: put check("{exercise}") into a cell after the answer',
+                exercise,
+            )
+            for exercise in exercises
+            if exercise not in checked
+        ]
+
+    def named(self, found, exercises):
+        """nbval's items as ours, called `softmax[check]` and, for a copy of the cell, `softmax[check 2]`."""
+        seen, cells = Counter(), []
+        for item in found:
+            exercise, role = identity(item.cell, exercises)
+            seen[exercise, role] += 1
+            number = "" if seen[exercise, role] == 1 else f" {seen[exercise, role]}"
+            cells.append(
+                NotebookCell.from_parent(
+                    self,
+                    name=f"{exercise}[{role}{number}]" if exercise else item.name,
+                    exercise=exercise,
+                    role=role,
+                    cell_num=item.cell_num,
+                    cell=item.cell,
+                    options=item.options,
+                )
+            )
+        return cells
+
+    def absent(self, status, message, exercise=None):
+        name = f"{exercise}[check]" if exercise else status
+        return Absent.from_parent(self, name=name, exercise=exercise, status=status, message=message)
+
+
+def required_exercises(path, metadata, key=None):
+    """The exercises that a notebook has to check; none if it is no lesson.
+
+    Which lesson: `key`, else the name in the notebook's metadata, else the number before the file's name. The sources
+    of the lessons say which exercises; where there is no such source, the notebook's metadata does.
+    Raises UnknownLesson for a `key` without a lesson, and SourceError.
+    """
+    if key:
+        return lesson(key).exercises
+    course = metadata.get("course")
+    course = course if isinstance(course, dict) else {}
+    number = re.match(r"(\d\d)_", path.name)
+    for one in lessons():
+        if one.name == course["name"] if "name" in course else number and int(number[1]) == one.number:
+            return one.exercises
+    listed = course.get("exercises")
+    return tuple(name for name in listed if isinstance(name, str)) if isinstance(listed, list) else ()
+
+
+def identity(cell, exercises):
+    """(exercise, role) of a code cell, or (None, None).
+
+    Editors drop metadata when they copy a cell, so a cell that checks one exercise is known by its call as well.
+    """
+    mark = cell.metadata.get("course")
+    if isinstance(mark, dict) and isinstance(mark.get("exercise"), str) and mark.get("role") in ("answer", "check"):
+        return mark["exercise"], mark["role"]
+    names = set(checked_names(cell.source))
+    if len(names) == 1 and names <= set(exercises):
+        return names.pop(), "check"
+    return None, None
+
+
+class NotebookCell(IPyNbCell):
+    """One code cell. After it ran: status (`passed`, what the check said, or what went wrong), message, diagnosis."""
+
+    def __init__(self, *, exercise, role, **rest):
+        super().__init__(**rest)
+        self.exercise, self.role = exercise, role
+        self.status, self.message, self.diagnosis = "not run", "", ""
+        self.colors = nocolors
+        if exercise:
+            self.user_properties.append(("exercise", exercise))
+        if role == "check":  # what it stored, and marks that would skip it, play no part
+            self.options.update(skip=False, check_exception=False, check=False)
+        if self.cell.execution_count is None:
+            self.cell.outputs = []
+
+    def setup(self):
+        """nbval would expect failures after a timeout; here they are failures."""
+
+    def runtest(self):
+        self.run_cell()
+        if self.role == "check" and self.config.option.course_expect == "untouched":
+            if self.status != NOT_ATTEMPTED:
+                said = f"\n{self.message}" if self.message else ""
+                raise Failure(f"the check of an untouched answer must say '{NOT_ATTEMPTED}', got '{self.status}'{said}")
+        elif self.status != "passed":
+            raise Failure(self.message)
+
+    def run_cell(self):
+        """Run the cell and note status, message and diagnosis."""
+        if not self.parent.stopped and not self.parent.kernel.is_alive():
+            self.parent.stopped = "the kernel died after an earlier cell"
+        if self.parent.stopped:
+            return self.note("not run", f"not run: {self.parent.stopped}")
+        try:
+            self.run_cells_before()
+            super().runtest()
+        except Stopped as stop:
+            self.parent.stopped = f"in {self.name} {stop.reason}"
+            return self.note(stop.status, self.parent.stopped)
+        except NbCellError as error:
+            return self.note_error(error)
+        except RuntimeError as error:  # nbval's own: the kernel is in no state to go on
+            self.parent.stopped = f"in {self.name} the kernel stopped answering: {error}"
+            return self.note("kernel died", self.parent.stopped)
+        if self.role == "check" and f"✓ {self.exercise}: passed" not in self.shown():
+            return self.note("no check ran", f'nothing was checked here: this cell must call check("{self.exercise}")')
+        return self.note("passed", "")
+
+    def run_cells_before(self):
+        """Run what was deselected (`-k softmax`) but stands above: imports and answers, not checks."""
+        kernel = self.parent.kernel
+        for item in self.parent.cells[self.parent.done : self.cell_num]:
+            if item.role != "check" and not item.options["skip"]:
+                sent = kernel.execute_cell_input(item.cell.source, allow_stdin=False)
+                kernel.await_reply(sent, timeout=self.config.option.nbval_cell_timeout)
+        self.parent.done = self.cell_num + 1
+
+    def note(self, status, message, diagnosis=None):
+        self.status, self.message = status, message
+        self.diagnosis = message if diagnosis is None else diagnosis
+
+    def note_error(self, error):
+        """What an exception in the cell, or outputs that differ, mean."""
+        if self.parent.timed_out:  # nbval missed the end of the cell and stopped the kernel
+            self.parent.stopped = f"in {self.name} the kernel stopped answering"
+            return self.note("kernel died", self.parent.stopped)
+        lines = [line.rstrip() for line in ANSI.sub("", error.inner_traceback or "").splitlines()]
+        lines = [line for line in lines if line]
+        if lines and lines[0].startswith("✗"):
+            verdict = VERDICT.fullmatch(lines[0])
+            diagnosis = (lines[1:] or lines)[0].strip()
+            return self.note(verdict[1] if verdict else "failed", "\n".join(lines), diagnosis)
+        text = "\n".join([f"{error}", "", *(f"    {line}" for line in self.cell.source.splitlines()), "", *lines])
+        return self.note("failed", text, lines[-1] if lines else str(error))
+
+    def shown(self):
+        """The lines of text that the cell put out."""
+        texts = [out.get("text") or out.get("data", {}).get("text/plain") or "" for out in self.test_outputs or []]
+        return [line.strip() for text in texts for line in text.splitlines()]
+
+    def compare_outputs(self, test, ref, skip_compare=None):
+        kept = [[out for out in outs if out.get("name") != "stderr"] for outs in (test, ref)]
+        return super().compare_outputs(*kept, skip_compare)
+
+    def sanitize(self, s):
+        s = super().sanitize(s)
+        return neutral(s) if isinstance(s, str) else s
+
+    def repr_failure(self, excinfo):
+        return str(excinfo.value) if isinstance(excinfo.value, Failure) else super().repr_failure(excinfo)
+
+    def reportinfo(self):
+        return self.path, 0, f"{self.path.stem}::{self.name}"
+
+    def tell(self, report):
+        """The row of this cell in the plugin's table."""
+        status, message, diagnosis = self.status, self.message, self.diagnosis
+        if report.when != "call":
+            status, message = "kernel did not start", str(report.longrepr or "")
+            diagnosis = (message.strip().splitlines() or [""])[-1]
+        elif report.skipped:
+            status = "skipped"
+        return row(self, report, status, message, diagnosis)
+
+
+class Absent(pytest.Item):
+    """Something that the notebook lacks; always fails."""
+
+    role = "check"
+
+    def __init__(self, *, exercise, status, message, **rest):
+        super().__init__(**rest)
+        self.exercise, self.status, self.message = exercise, status, message
+
+    def runtest(self):
+        raise Failure(self.message)
+
+    def repr_failure(self, excinfo):
+        return str(excinfo.value)
+
+    def reportinfo(self):
+        return self.path, 0, f"{self.path.stem}::{self.name}"
+
+    def tell(self, report):
+        return row(self, report, self.status, self.message, self.message)
+
+
+def row(item, report, status, message, diagnosis):
+    """One row of the table, in plain values, so that xdist can carry it."""
+    return {
+        "notebook": item.path.name,
+        "cell": item.name,
+        "exercise": item.exercise,
+        "role": item.role,
+        "status": status,
+        "passed": report.passed,
+        "seconds": round(report.duration, 3),
+        "message": message,
+        "diagnosis": diagnosis,
+    }

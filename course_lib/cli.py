@@ -1,0 +1,142 @@
+"""The `course` command. Each command loads what it needs when it runs, so that `course --help` is quick."""
+
+import difflib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_show_locals=False,
+    help="From Seq2Seq to Transformer: learn attention by building it.",
+)
+PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": True}
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON for other programs.")]
+LESSON = "A lesson: 1, 01 or 01_bottleneck."
+
+
+class UnknownName(LookupError):
+    """No experiment or benchmark has this name; the text gives the nearest ones."""
+
+
+@app.command(context_settings=PASS_ON)
+def lab(context: typer.Context, browser: Annotated[bool, typer.Option(help="Open a browser.")] = True):
+    """Open JupyterLab at lesson 0. Other options go to JupyterLab (say --port 9000)."""
+    from course_lib.lab import open_lab
+
+    raise typer.Exit(open_lab(context.args, browser=browser))
+
+
+@app.command()
+def check(
+    lesson: Annotated[str, typer.Argument(help=LESSON)],
+    notebook: Annotated[Path | None, typer.Argument(help="Another copy of its notebook.")] = None,
+    as_json: AsJson = False,
+    timeout: Annotated[int, typer.Option(min=1, help="Seconds that one cell may take.")] = 120,
+):
+    """Run a learner's notebook from top to bottom: exit status 0 only if every exercise passes."""
+    from course_lib.authoring import catalogue, checker
+
+    with known():
+        name = catalogue.lesson(lesson).name
+    if notebook is not None and not notebook.is_file():
+        fail(f"there is no file {notebook}")
+    raise typer.Exit(checker.main(name, notebook, as_json, timeout))
+
+
+@app.command()
+def build(lessons: Annotated[list[str] | None, typer.Argument(help=f"{LESSON} All if none is named.")] = None):
+    """Make both notebooks of each lesson from its source (for authors)."""
+    from course_lib.authoring import build as builder
+    from course_lib.authoring import catalogue
+
+    with known():
+        names = [catalogue.lesson(lesson).name for lesson in lessons or ()]
+    raise typer.Exit(builder.main(names))
+
+
+@app.command()
+def matrix(
+    as_json: AsJson = False,
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from 0.")] = 3,
+    remote: Annotated[bool, typer.Option("--remote", help="Run every answer in another process.")] = False,
+    exercise: Annotated[str | None, typer.Option(help="This exercise alone.")] = None,
+):
+    """Check every exercise against its right answers, its stub and every known mistake."""
+    from course_lib import matrix_command
+
+    with known():
+        raise typer.Exit(matrix_command.main(seeds=seeds, as_json=as_json, remote=remote, exercise=exercise))
+
+
+@app.command()
+def experiment(name: Annotated[str, typer.Argument(help="Its name.")]):
+    """Measure again what a lesson ships as a small JSON file."""
+    from course_lib.experiments import EXPERIMENTS
+
+    with known():
+        run = pick(name, EXPERIMENTS, "experiment")
+    run()
+
+
+@app.command()
+def bench(name: Annotated[str | None, typer.Argument(help="All if none is named.")] = None, as_json: AsJson = False):
+    """Measure speeds, as ratios, on this machine."""
+    from course_lib import bench as benches
+
+    known_benches = benches.found()
+    with known():
+        chosen = [pick(name, known_benches, "benchmark")] if name else list(known_benches.values())
+    raise typer.Exit(benches.main(chosen, as_json=as_json))
+
+
+@app.command()
+def doctor():
+    """Say what this machine has, and what to do where something is missing."""
+    from course_lib import doctor as checks
+
+    raise typer.Exit(checks.main())
+
+
+@app.command(context_settings=PASS_ON)
+def test(
+    context: typer.Context,
+    fast: Annotated[bool, typer.Option("--fast", help="Neither browser nor notebooks.")] = False,
+):
+    """Run every test. With arguments for pytest (say -k softmax): one run of pytest with them."""
+    from course_lib import testing
+
+    raise typer.Exit(testing.main(context.args, fast=fast))
+
+
+def pick(name, table, kind):
+    """table[name]; raises UnknownName with the nearest names where there is none."""
+    if name in table:
+        return table[name]
+    near = difflib.get_close_matches(name, table, n=2, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(table) or 'none yet'}"
+    raise UnknownName(f"there is no {kind} {name!r}; {hint}")
+
+
+@contextmanager
+def known():
+    """End with status 2 and one line where a lesson, exercise, experiment or benchmark is unknown."""
+    from course_lib.authoring.catalogue import UnknownLesson
+    from course_lib.exercises import UnknownExercise
+
+    try:
+        yield
+    except (UnknownLesson, UnknownExercise, UnknownName) as error:
+        fail(str(error))
+
+
+def fail(message):
+    typer.echo(f"course: {message}", err=True)
+    raise typer.Exit(2)
+
+
+def main():
+    app(prog_name="course")

@@ -1,0 +1,35 @@
+"""Where to compute: CUDA, then MPS, then the CPU."""
+
+import os
+
+import torch
+
+
+def pick_device():
+    """The best device of this machine, or the one that `COURSE_DEVICE` names (`cpu`, `cuda`, `cuda:1`, `mps`).
+
+    Raises ValueError where the name is unknown, RuntimeError where this machine has no such device.
+    """
+    name = os.environ.get("COURSE_DEVICE", "").strip()
+    if name:
+        return _named(name)
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    if torch.backends.mps.is_available():
+        return torch.device("mps")
+    return torch.device("cpu")
+
+
+def _named(name):
+    kind, _, index = name.partition(":")
+    if kind not in ("cpu", "cuda", "mps") or (":" in name and not index.isdecimal()):
+        raise ValueError(f"COURSE_DEVICE: expected cpu, cuda, cuda:N or mps, got {name!r}")
+    count = {
+        "cpu": lambda: 1,
+        "cuda": lambda: torch.cuda.device_count() if torch.cuda.is_available() else 0,
+        "mps": lambda: int(torch.backends.mps.is_available()),
+    }[kind]()
+    if int(index or 0) >= count:
+        have = f"{count} of kind {kind}" if count else f"no {kind} device"
+        raise RuntimeError(f"COURSE_DEVICE={name}, but torch sees {have} here. Unset it to take what there is.")
+    return torch.device(name)

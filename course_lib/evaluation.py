@@ -1,0 +1,61 @@
+"""How good is it: loss without padding, accuracy of tokens and of whole sentences, accuracy by length."""
+
+from collections import defaultdict
+
+import torch
+import torch.nn.functional as F
+
+
+def masked_cross_entropy(logits, target, pad):
+    """Mean of -log p(target) over the real tokens, in nats a token.
+
+    logits: (B, T, V) scores before softmax. target: (B, T) ids; positions that hold `pad` do not count.
+    Returns a 0-d tensor. Raises ValueError where the shapes do not fit or no token is real.
+    """
+    if logits.shape[:-1] != target.shape:
+        raise ValueError(f"logits: expected {(*target.shape, 'V')}, got {tuple(logits.shape)}")
+    if not (target != pad).any():
+        raise ValueError("target: every position is padding, there is nothing to average")
+    return F.cross_entropy(logits.flatten(0, -2), target.flatten(), ignore_index=pad)
+
+
+def align_columns(prediction, target, pad):
+    """Cut or fill with `pad` so that a prediction (B, any) has the columns of its target (B, T)."""
+    missing = target.shape[1] - prediction.shape[1]
+    return F.pad(prediction, (0, max(missing, 0)), value=pad)[:, : target.shape[1]]
+
+
+def token_hits(prediction, target, pad):
+    """Which real target tokens stand in the same place of the prediction.
+
+    prediction: (B, any length) ids. target: (B, T) ids. Returns hits (B, T) bool and real (B, T) bool.
+    """
+    real = target != pad
+    return (align_columns(prediction, target, pad) == target) & real, real
+
+
+def token_accuracy(prediction, target, pad):
+    """Share of the real target tokens that the prediction has in the same place, a float from 0 to 1."""
+    hits, real = token_hits(prediction, target, pad)
+    return (hits.sum() / real.sum()).item()
+
+
+def exact_matches(prediction, target, eos):
+    """Which rows agree up to and with the target's `eos`; what stands after it does not count. Returns (B,) bool."""
+    ends = (target == eos).cumsum(dim=1)
+    counts = (ends == 0) | ((target == eos) & (ends == 1))  # (B, T) up to and with the first eos
+    # Ids are never negative, so a prediction that is too short differs wherever it is missing.
+    return ((align_columns(prediction, target, -1) == target) | ~counts).all(dim=1)
+
+
+def sequence_accuracy(prediction, target, eos):
+    """Share of rows that are exactly right, a float from 0 to 1."""
+    return exact_matches(prediction, target, eos).float().mean().item()
+
+
+def accuracy_by_length(correct, lengths):
+    """Mean of `correct` (B,) for each length. lengths: (B,) ints. Returns {length: accuracy}, shortest first."""
+    groups = defaultdict(list)
+    for value, length in zip(torch.as_tensor(correct).tolist(), torch.as_tensor(lengths).tolist(), strict=True):
+        groups[length].append(float(value))
+    return {length: sum(values) / len(values) for length, values in sorted(groups.items())}

@@ -1,0 +1,46 @@
+"""Writing with a trained model, one token at a time."""
+
+import torch
+
+from course_lib.data.vocabulary import BOS, EOS, PAD
+
+
+@torch.no_grad()
+def greedy(step, state, *, bos, eos, pad, max_length, batch_size, device=None):
+    """Write the likeliest token, feed it back, again and again, until every row has ended.
+
+    step: function (token (B,), state) -> (logits (B, V), state). state: anything that `step` understands.
+    Returns ids (B, at most max_length): each row up to and with its `eos`, then `pad`.
+    """
+    if max_length < 1:
+        raise ValueError(f"max_length: expected at least 1, got {max_length}")
+    token = torch.full((batch_size,), bos, device=device)
+    finished = torch.zeros(batch_size, dtype=torch.bool, device=device)
+    written = []
+    for _ in range(max_length):
+        logits, state = step(token, state)
+        token = logits.argmax(dim=-1).masked_fill(finished, pad)  # (B,)
+        written.append(token)
+        finished = finished | (token == eos)
+        if finished.all():
+            break
+    return torch.stack(written, dim=1)
+
+
+@torch.no_grad()
+def write(model, batch, max_length):
+    """What `model` writes for a batch of sources, greedily. Returns ids (B, at most max_length).
+
+    model: has `encode(source, source_lengths)` and `step`; it is put into evaluation mode meanwhile.
+    """
+    device = next(model.parameters()).device
+    batch = batch.to(device)
+    was_training = model.training
+    model.eval()
+    try:
+        state = model.encode(batch.source, batch.source_lengths)
+        return greedy(
+            model.step, state, bos=BOS, eos=EOS, pad=PAD, max_length=max_length, batch_size=len(batch), device=device
+        )
+    finally:
+        model.train(was_training)

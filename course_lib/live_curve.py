@@ -1,0 +1,66 @@
+"""A curve in the notebook that grows while a model trains."""
+
+import io
+import sys
+import time
+
+REDRAW_EVERY = 1.0  # seconds: a redraw costs about 0.05 s
+
+
+def in_notebook():
+    """True inside a kernel (Jupyter, nbclient, nbval); false in a terminal, in IPython's prompt and in tests."""
+    if "IPython" not in sys.modules:
+        return False
+    shell = sys.modules["IPython"].get_ipython()
+    return getattr(shell, "kernel", None) is not None
+
+
+class LiveCurve:
+    """One picture in the cell's output, replaced in place; at the end exactly one image is left."""
+
+    def __init__(self):
+        from IPython.display import display  # only a kernel comes here
+
+        self._display = display
+        self._handle = None
+        self._drawn_at = -REDRAW_EVERY
+
+    def update(self, history, last=False):
+        """Draw again if the last drawing is old enough, or if this is the last one."""
+        now = time.monotonic()
+        if not last and now - self._drawn_at < REDRAW_EVERY:
+            return
+        picture = {"image/png": draw(history), "text/plain": "Training loss against steps"}
+        if self._handle is None:
+            self._handle = self._display(picture, raw=True, display_id=True)
+        else:
+            self._handle.update(picture, raw=True)
+        self._drawn_at = time.monotonic()
+
+
+def draw(history):
+    """The curve of a `History` as PNG bytes: loss on the left, metrics from 0 to 1 (if any) on the right."""
+    from matplotlib.figure import Figure  # without pyplot: no global state, nothing that the notebook shows by itself
+
+    names = sorted({name for row in history.metrics for name in row} - {"step"})
+    figure = Figure(figsize=(7.0 if names else 4.5, 2.6), dpi=90, layout="constrained", facecolor="white")
+    panels = figure.subplots(1, 2 if names else 1, squeeze=False)[0]
+    panels[0].plot(range(1, len(history.losses) + 1), history.losses, color="0.7", linewidth=0.8)
+    panels[0].plot(*_smooth(history.losses), color="tab:blue", linewidth=1.5)
+    panels[0].set(xlabel="step", ylabel="loss (nats a token)", ylim=(0, None))
+    for name, style, marker in zip(names, ("-", "--", ":", "-."), "os^v", strict=False):
+        points = [(row["step"], row[name]) for row in history.metrics if name in row]
+        panels[1].plot(*zip(*points, strict=True), linestyle=style, marker=marker, label=name)
+    if names:
+        panels[1].set(xlabel="step", ylabel="held-out data")
+        panels[1].legend()
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def _smooth(losses, window=20):
+    """Means over windows of steps, placed at the middle of each window."""
+    window = max(1, min(window, len(losses) // 5))
+    starts = range(0, len(losses) - window + 1, window)
+    return [start + (window + 1) / 2 for start in starts], [sum(losses[s : s + window]) / window for s in starts]

@@ -1,0 +1,62 @@
+"""A published Seq2Seq without attention, running on torch's own modules: letters in, phonemes out."""
+
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence
+
+from course_lib.generation import greedy
+
+
+class Pronouncer(nn.Module):
+    """The network of g2p-en: a GRU reads the letters, its last state (256 numbers) is the first state of the decoder.
+
+    weights: what `data.g2p.load_g2p` returns.
+    """
+
+    def __init__(self, weights):
+        super().__init__()
+        self.graphemes, self.phonemes = weights.graphemes, weights.phonemes
+        arrays = {name: torch.from_numpy(array.copy()) for name, array in weights.arrays.items()}
+        self.letters = nn.Embedding.from_pretrained(arrays["enc_emb"])
+        self.sounds = nn.Embedding.from_pretrained(arrays["dec_emb"])
+        self.encoder, self.decoder = (_gru(arrays, side) for side in ("enc", "dec"))
+        self.output = nn.Linear(*reversed(arrays["fc_w"].shape))
+        self.output.load_state_dict({"weight": arrays["fc_w"], "bias": arrays["fc_b"]})
+
+    def encode(self, words):
+        """words: strings. Returns the context (1, B, 256)."""
+        ids = {letter: number for number, letter in enumerate(self.graphemes)}
+        rows = [torch.tensor([*(ids.get(c, ids["<unk>"]) for c in word), ids["</s>"]]) for word in words]
+        lengths = torch.tensor([len(row) for row in rows])
+        embedded = self.letters(nn.utils.rnn.pad_sequence(rows, batch_first=True))  # (B, S, 256)
+        return self.encoder(pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False))[1]
+
+    def step(self, token, state):
+        """One phoneme further. token: (B,). Returns logits (B, 74) and the next state."""
+        output, state = self.decoder(self.sounds(token).unsqueeze(1), state)
+        return self.output(output.squeeze(1)), state
+
+
+def _gru(arrays, side):
+    """torch stores the gates in the same order as the publication, so the arrays fit as they are."""
+    module = nn.GRU(arrays[f"{side}_emb"].shape[1], arrays[f"{side}_w_hh"].shape[1], batch_first=True)
+    names = {"w_ih": "weight_ih_l0", "w_hh": "weight_hh_l0", "b_ih": "bias_ih_l0", "b_hh": "bias_hh_l0"}
+    module.load_state_dict({ours: arrays[f"{side}_{theirs}"] for theirs, ours in names.items()})
+    return module
+
+
+@torch.no_grad()
+def pronounce(model, words, max_length=30):
+    """Phonemes of each word, greedily. model: a Pronouncer. words: a list of lower-case strings.
+
+    Returns a list of tuples, e.g. ("AE1", "N", "IH0", "M", "AH0", "L") for "animal".
+    """
+    words = list(words)
+    if not words:
+        return []
+    ids = {sound: number for number, sound in enumerate(model.phonemes)}
+    bos, eos, pad = ids["<s>"], ids["</s>"], ids["<pad>"]
+    rows = greedy(
+        model.step, model.encode(words), bos=bos, eos=eos, pad=pad, max_length=max_length, batch_size=len(words)
+    )
+    return [tuple(model.phonemes[number] for number in row if number not in (pad, eos)) for row in rows.tolist()]

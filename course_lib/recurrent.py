@@ -1,0 +1,124 @@
+"""Seq2Seq (Sutskever et al. 2014, Cho et al. 2014): read a sentence into one vector, write another from it.
+
+The cells by hand stand in `recurrent_cells`; here torch's own run over all steps at once.
+"""
+
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from course_lib.recurrent_cells import gru_cell, lstm_cell, rnn_cell
+
+__all__ = ["Decoder", "Encoder", "Seq2Seq", "gru_cell", "lstm_cell", "rnn_cell"]
+
+CELLS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+
+
+def make_rnn(cell, d_input, d_hidden, bidirectional=False):
+    """A one-layer recurrent network over (B, S, d_input). cell: "rnn", "gru" or "lstm"."""
+    if cell not in CELLS:
+        raise ValueError(f"cell: expected one of {', '.join(CELLS)}, got {cell!r}")
+    return CELLS[cell](d_input, d_hidden, batch_first=True, bidirectional=bidirectional)
+
+
+class Encoder(nn.Module):
+    """Reads a sentence; the state after its last real token is all that the decoder gets.
+
+    d_embedding: width of a token's vector. d_hidden: width of the state in one direction.
+    bidirectional: a second network reads from the end; outputs and context are joined, forward first.
+    d_output: width of one output. d_context: width of the context (an LSTM hands on h and c, twice as much).
+    """
+
+    def __init__(self, vocab_size, d_embedding, d_hidden, cell="gru", bidirectional=False):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, d_embedding)
+        self.rnn = make_rnn(cell, d_embedding, d_hidden, bidirectional)
+        self.d_output = d_hidden * (2 if bidirectional else 1)
+        self.d_context = self.d_output * (2 if cell == "lstm" else 1)
+
+    def forward(self, source, lengths):
+        """source: (B, S) ids, padded at the end. lengths: (B,) ints from 1 to S, on the CPU.
+
+        Returns outputs (B, S, d_output), zero on padding, and the context (B, d_context).
+        """
+        embedded = self.embedding(source)  # (B, S, E)
+        packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        outputs, final = self.rnn(packed)
+        outputs, _ = pad_packed_sequence(outputs, batch_first=True, total_length=source.shape[1])
+        final = torch.cat(final) if isinstance(final, tuple) else final  # (directions [· 2], B, H)
+        return outputs, final.transpose(0, 1).flatten(1)  # (B, S, d_output), (B, d_context)
+
+
+class Decoder(nn.Module):
+    """Writes the target one token at a time, each step reading the token before.
+
+    d_context: width of the encoder's context. The first state is tanh(W c + b), so the widths may differ.
+    context: "initial", the context is seen in the first state only (Sutskever et al. 2014), or
+    "every_step", it also stands beside the embedding at every step (Cho et al. 2014).
+    """
+
+    def __init__(self, vocab_size, d_embedding, d_hidden, d_context, cell="gru", context="initial"):
+        super().__init__()
+        if context not in ("initial", "every_step"):
+            raise ValueError(f'context: expected "initial" or "every_step", got {context!r}')
+        self.every_step = context == "every_step"
+        self.embedding = nn.Embedding(vocab_size, d_embedding)
+        self.rnn = make_rnn(cell, d_embedding + (d_context if self.every_step else 0), d_hidden)
+        self.bridge = nn.Linear(d_context, d_hidden * (2 if cell == "lstm" else 1))
+        self.output = nn.Linear(d_hidden, vocab_size)
+
+    def start(self, outputs, context, mask):
+        """The state before the first token. context: (B, d_context).
+
+        outputs (B, S, d_output) and mask (B, 1, S) are for decoders that look back; this one cannot.
+        Returns (hidden, context): hidden as torch's network takes it; context None where no later step reads it.
+        """
+        first = torch.tanh(self.bridge(context)).unsqueeze(0)  # (1, B, H), or (1, B, 2H) for an LSTM
+        if isinstance(self.rnn, nn.LSTM):
+            first = tuple(part.contiguous() for part in first.chunk(2, dim=-1))
+        return first, context if self.every_step else None
+
+    def forward(self, decoder_input, state):
+        """All steps at once, each fed the true token before (teacher forcing). decoder_input: (B, T).
+
+        Returns logits (B, T, vocab_size).
+        """
+        return self._run(decoder_input, state)[0]
+
+    def step(self, token, state):
+        """One step. token: (B,), the one written before. Returns logits (B, vocab_size) and the next state."""
+        logits, state = self._run(token.unsqueeze(1), state)
+        return logits.squeeze(1), state
+
+    def _run(self, tokens, state):
+        hidden, context = state
+        inputs = self.embedding(tokens)  # (B, T, E)
+        if self.every_step:
+            along_time = context.unsqueeze(1).expand(-1, tokens.shape[1], -1)  # (B, T, d_context)
+            inputs = torch.cat([inputs, along_time], dim=-1)
+        states, hidden = self.rnn(inputs, hidden)  # (B, T, H)
+        return self.output(states), (hidden, context)
+
+
+class Seq2Seq(nn.Module):
+    """An encoder and any decoder with `start`, `forward` and `step` as above."""
+
+    def __init__(self, encoder, decoder):
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+
+    def encode(self, source, source_lengths):
+        """Read the source (B, S). Returns the decoder's first state."""
+        outputs, context = self.encoder(source, source_lengths)
+        positions = torch.arange(source.shape[1], device=source.device)
+        mask = (positions < source_lengths.to(source.device)[:, None]).unsqueeze(1)  # (B, 1, S), True = real token
+        return self.decoder.start(outputs, context, mask)
+
+    def step(self, token, state):
+        """One step of the decoder, as `generation.greedy` asks for it."""
+        return self.decoder.step(token, state)
+
+    def forward(self, source, source_lengths, decoder_input):
+        """Teacher-forced logits (B, T, vocab_size)."""
+        return self.decoder(decoder_input, self.encode(source, source_lengths))

@@ -1,0 +1,92 @@
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from course_lib.data.batches import make_batch
+from course_lib.generation import greedy, write
+from course_lib.recurrent import Decoder, Encoder, Seq2Seq
+
+BOS, EOS, PAD, V = 1, 2, 0, 12
+
+
+def counting_step(token, state):
+    """Row i writes 4, 5, 6, ... and ends after state["ends"][i] tokens. The state is nested, None and strings too."""
+    count, (ends, nothing, name) = state["count"], state["rest"]
+    logits = torch.zeros(len(ends), V)
+    logits[torch.arange(len(ends)), torch.where(count == ends, EOS, 4 + count % 8)] = 1.0
+    state["seen"].append(token.clone())
+    return logits, {"count": count + 1, "rest": (ends, nothing, name), "seen": state["seen"]}
+
+
+def start(ends):
+    ends = torch.tensor(ends)
+    return {"count": torch.zeros_like(ends), "rest": (ends, None, "name"), "seen": []}
+
+
+def run(state, max_length, batch_size):
+    return greedy(counting_step, state, bos=BOS, eos=EOS, pad=PAD, max_length=max_length, batch_size=batch_size)
+
+
+def test_each_row_keeps_its_end_token_and_is_padded_after_it():
+    ids = run(start([1, 3, 0]), 9, 3)
+    assert ids.tolist() == [[4, EOS, PAD, PAD], [4, 5, 6, EOS], [EOS, PAD, PAD, PAD]]
+    assert ids.dtype == torch.int64
+
+
+def test_stops_when_all_have_ended_and_not_before():
+    state = start([1, 3])
+    assert run(state, 50, 2).shape == (2, 4)
+    assert len(state["seen"]) == 4
+
+
+def test_stops_at_the_limit():
+    assert run(start([99, 1]), 3, 2).tolist() == [[4, 5, 6], [4, EOS, PAD]]
+    assert run(start([99]), 1, 1).tolist() == [[4]]
+    with pytest.raises(ValueError, match="max_length: expected at least 1, got 0"):
+        run(start([1]), 0, 1)
+
+
+def test_feeds_back_what_it_wrote():
+    state = start([2])
+    ids = run(state, 9, 1)
+    assert torch.cat(state["seen"]).tolist() == [BOS, *ids[0, :-1].tolist()]
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+@pytest.mark.parametrize("context", ["initial", "every_step"])
+def test_batched_equals_row_by_row(cell, context):
+    torch.manual_seed(4)
+    encoder = Encoder(V, 4, 6, cell)
+    model = Seq2Seq(encoder, Decoder(V, 4, 6, encoder.d_context, cell, context)).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(4)
+    pairs = [([4 + (n * k) % 8 for k in range(1, n + 1)], [4]) for n in range(1, 8)]
+    together = write(model, make_batch(pairs), 10)
+    for row, pair in enumerate(pairs):
+        alone = write(model, make_batch([pair]), 10)[0]
+        assert together[row, : len(alone)].tolist() == alone.tolist()
+        assert not together[row, len(alone) :].any()
+    assert len({tuple(row) for row in together.tolist()}) > 1, "all rows alike: this test would see nothing"
+
+
+def test_write_is_without_gradient_and_gives_the_mode_back():
+    modes = []
+
+    class Model(torch.nn.Linear):
+        def encode(self, source, lengths):
+            modes.append(self.training)
+            return None
+
+        def step(self, token, state):
+            assert not torch.is_grad_enabled()
+            return torch.eye(V)[torch.full_like(token, EOS)], None
+
+    model = Model(1, 1)
+    assert write(model, make_batch([([4], [5])]), 3).tolist() == [[EOS]]
+    assert modes == [False] and model.training
+    model.step = SimpleNamespace()  # not callable: the mode comes back after an error, too
+    with pytest.raises(TypeError):
+        write(model, make_batch([([4], [5])]), 3)
+    assert model.training
