@@ -1,6 +1,5 @@
 """A curve in the notebook that grows while a model trains."""
 
-import io
 import sys
 import time
 
@@ -39,24 +38,24 @@ class LiveCurve:
 
 
 def draw(history):
-    """The curve of a `History` as PNG bytes: loss on the left, metrics from 0 to 1 (if any) on the right."""
-    from matplotlib.figure import Figure  # without pyplot: no global state, nothing that the notebook shows by itself
+    """The curve of a `History` as PNG bytes: the loss on the left, metrics (if any) on the right."""
+    from course_lib import figures
 
     names = sorted({name for row in history.metrics for name in row} - {"step"})
-    figure = Figure(figsize=(7.0 if names else 4.5, 2.6), dpi=90, layout="constrained", facecolor="white")
-    panels = figure.subplots(1, 2 if names else 1, squeeze=False)[0]
-    panels[0].plot(range(1, len(history.losses) + 1), history.losses, color="0.7", linewidth=0.8)
-    panels[0].plot(*_smooth(history.losses), color="tab:blue", linewidth=1.5)
-    panels[0].set(xlabel="step", ylabel="loss (nats a token)", ylim=(0, None))
-    for name, style, marker in zip(names, ("-", "--", ":", "-."), "os^v", strict=False):
-        points = [(row["step"], row[name]) for row in history.metrics if name in row]
-        panels[1].plot(*zip(*points, strict=True), linestyle=style, marker=marker, label=name)
-    if names:
-        panels[1].set(xlabel="step", ylabel="held-out data")
-        panels[1].legend()
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", metadata={"Software": None})
-    return buffer.getvalue()
+    with figures.style():
+        figure, axes = figures.panels(2 if names else 1, height=2.4)
+        axes[0].plot(range(1, len(history.losses) + 1), history.losses, color="0.75", linewidth=0.8)
+        axes[0].plot(*_smooth(history.losses), linewidth=1.8)
+        axes[0].set(xlabel="step", ylabel="loss (nats a token)", ylim=(0, None))
+        values = [row[name] for row in history.metrics for name in row if name != "step"]
+        for name, style, marker in zip(names, ("-", "--", ":", "-."), "os^v", strict=False):
+            points = [(row["step"], row[name]) for row in history.metrics if name in row]
+            axes[1].plot(*zip(*points, strict=True), linestyle=style, marker=marker, label=name)
+        if names:
+            # Shares and accuracies are read against the whole scale from 0 to 1.
+            axes[1].set(xlabel="step", ylabel="held-out data", ylim=(0, 1.02 if max(values) <= 1 else None))
+            axes[1].legend()
+    return figures.png(figure)
 
 
 def _smooth(losses, window=20):

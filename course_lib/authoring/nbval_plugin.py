@@ -94,7 +94,8 @@ class Notebooks:
         terminalreporter.section("exercises")
         for row in rows:
             cells = [row[key].ljust(width) for key, width in zip(columns, widths, strict=True)]
-            terminalreporter.line(f"{'✓' if row['passed'] else '✗'} {'  '.join(cells)}  {row['diagnosis']}".rstrip())
+            mark, why = ("✓", "") if row["passed"] else ("✗", row["diagnosis"])
+            terminalreporter.line(f"{mark} {'  '.join(cells)}  {why}".rstrip())
         good = sum(row["passed"] for row in rows)
         terminalreporter.line(f"{good} of {len(rows)} exercises {self.config.option.course_expect or 'passed'}")
 

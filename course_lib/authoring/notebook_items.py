@@ -13,10 +13,10 @@ from nbval.kernel import CURRENT_ENV_KERNEL_NAME
 from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError, nocolors
 
 from .build import kernel_environment
-from .catalogue import SourceError, UnknownLesson, lesson, lessons
+from .catalogue import SourceError, UnknownLesson
+from .identity import identity, required_exercises
 from .kernel import Kernel, Stopped
-from .outputs import neutral
-from .source import checked_names
+from .outputs import lasting, neutral
 
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 VERDICT = re.compile(r"✗ \w+: ([a-z ]+)")  # the first line of a CheckFailed
@@ -104,39 +104,6 @@ class NotebookFile(IPyNbFile):
         return Absent.from_parent(self, name=name, exercise=exercise, status=status, message=message)
 
 
-def required_exercises(path, metadata, key=None):
-    """The exercises that a notebook has to check; none if it is no lesson.
-
-    Which lesson: `key`, else the name in the notebook's metadata, else the number before the file's name. The sources
-    of the lessons say which exercises; where there is no such source, the notebook's metadata does.
-    Raises UnknownLesson for a `key` without a lesson, and SourceError.
-    """
-    if key:
-        return lesson(key).exercises
-    course = metadata.get("course")
-    course = course if isinstance(course, dict) else {}
-    number = re.match(r"(\d\d)_", path.name)
-    for one in lessons():
-        if one.name == course["name"] if "name" in course else number and int(number[1]) == one.number:
-            return one.exercises
-    listed = course.get("exercises")
-    return tuple(name for name in listed if isinstance(name, str)) if isinstance(listed, list) else ()
-
-
-def identity(cell, exercises):
-    """(exercise, role) of a code cell, or (None, None).
-
-    Editors drop metadata when they copy a cell, so a cell that checks one exercise is known by its call as well.
-    """
-    mark = cell.metadata.get("course")
-    if isinstance(mark, dict) and isinstance(mark.get("exercise"), str) and mark.get("role") in ("answer", "check"):
-        return mark["exercise"], mark["role"]
-    names = set(checked_names(cell.source))
-    if len(names) == 1 and names <= set(exercises):
-        return names.pop(), "check"
-    return None, None
-
-
 class NotebookCell(IPyNbCell):
     """One code cell. After it ran: status (`passed`, what the check said, or what went wrong), message, diagnosis."""
 
@@ -218,7 +185,7 @@ class NotebookCell(IPyNbCell):
         return [line.strip() for text in texts for line in text.splitlines()]
 
     def compare_outputs(self, test, ref, skip_compare=None):
-        kept = [[out for out in outs if out.get("name") != "stderr"] for outs in (test, ref)]
+        kept = [[output for output in outputs if lasting(output)] for outputs in (test, ref)]
         return super().compare_outputs(*kept, skip_compare)
 
     def sanitize(self, s):

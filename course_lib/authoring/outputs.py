@@ -35,20 +35,27 @@ def machine_folders():
     return sorted((pair for pair in folders.items() if len(pair[0]) > 1), key=lambda pair: -len(pair[0]))
 
 
+def lasting(output):
+    """Whether an output is stored and compared.
+
+    Not stderr, which holds progress bars and warnings of libraries. Not a widget without a picture: what is left of it
+    is the text of a progress bar, or the name of something that nobody can see.
+    """
+    if output.output_type == "stream":
+        return output.name != "stderr"
+    data = output.get("data", {})
+    return WIDGET_VIEW not in data or any(kind.startswith("image/") for kind in data)
+
+
 def clean(outputs):
-    """The outputs of one cell as they are stored: no stderr, no widget views, no metadata, neutral text."""
-    kept = []
-    for output in outputs:
+    """The outputs of one cell as they are stored: those that last, without widget views, with neutral text."""
+    kept = [output for output in outputs if lasting(output)]
+    for output in kept:
         if output.output_type == "stream":
-            if output.name == "stderr":  # progress bars and warnings of libraries
-                continue
             output.text = neutral(output.text)
-        elif output.output_type in ("display_data", "execute_result"):
-            output.data.pop(WIDGET_VIEW, None)
-            for kind, value in output.data.items():
-                if kind.startswith("text/") and isinstance(value, str):
-                    output.data[kind] = neutral(value)
-            if not output.data:
-                continue
-        kept.append(output)
+        data = output.get("data", {})
+        data.pop(WIDGET_VIEW, None)
+        for kind, value in data.items():
+            if kind.startswith("text/") and isinstance(value, str):
+                data[kind] = neutral(value)
     return kept

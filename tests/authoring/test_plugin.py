@@ -174,6 +174,7 @@ def strict(tmp_path_factory):
             code("import sys; print(1); print('progress', file=sys.stderr)", outputs="1\n"),
             code("print(hex(id(1)))", outputs="0x7fffaabbccdd\n"),
             code("print(2)", outputs="3\n", tags=["nbval-ignore-output"]),
+            code("from ipywidgets import Label\nLabel('a')", outputs=""),
             exercises=(),
         ),
     )
@@ -213,6 +214,12 @@ def test_backups_are_left_alone(untouched):
     assert "aside" not in untouched[1]
 
 
+def test_a_lesson_that_does_not_exist_fails(tmp_path):
+    write(tmp_path, "lost", book(code("1")))
+    status, books, _, _ = run(tmp_path, "--nbval-lax", "--course-lesson=nowhere")
+    assert status == 1 and books["lost"]["unknown lesson"]["message"].startswith("there is no lesson 'nowhere'")
+
+
 def test_one_exercise_can_be_chosen(tmp_path):
     cells = [code(CHECK), code("one = 1"), answer("alpha", "return one"), check("alpha"), answer("beta"), check("beta")]
     write(tmp_path, "chosen", book(*cells, exercises=("alpha", "beta")))
@@ -220,12 +227,17 @@ def test_one_exercise_can_be_chosen(tmp_path):
     assert status == 0 and list(books["chosen"]) == ["alpha[check]"]
 
 
-def test_workers_share_no_notebook(tmp_path):
+def test_a_notebook_has_one_kernel_though_there_are_two_workers(tmp_path):
     for name in ("one", "two"):
-        write(tmp_path, name, book(code(CHECK), answer("alpha"), check("alpha")))
+        source = f"import os\nwith open('{name}.pids', 'a') as file:\n    print(os.getpid(), file=file)"
+        notes = [code(source) for _ in range(4)]
+        write(tmp_path, name, book(code(CHECK), *notes, answer("alpha"), check("alpha")))
     status, books, printed, _ = run(tmp_path, "--nbval-lax", "-p", "xdist.plugin", "-n2")
     assert status == 0, printed
     assert "2 of 2 exercises passed" in printed and set(books) == {"one", "two"}
+    for name in ("one", "two"):
+        pids = (tmp_path / f"{name}.pids").read_text().split()
+        assert len(pids) == 4 and len(set(pids)) == 1
 
 
 def test_without_nbval_the_plugin_imports_nothing():

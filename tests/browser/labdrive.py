@@ -239,7 +239,14 @@ class Notebook:
 
     def text(self, key):
         """The text that a reader sees below a cell."""
-        return "\n".join(self.cell(key).locator(".jp-OutputArea-output").all_inner_texts())
+        cell = self.cell(key)
+        # Lab renders nothing of a cell that is out of view, and needs a moment for one that comes into it.
+        cell.scroll_into_view_if_needed()
+        shown = "[...cells[index].node.querySelectorAll('.jp-OutputArea-output')]"
+        shown += ".some(output => output.innerText || output.querySelector('img, svg, canvas'))"
+        drawn = f"key => {{ {FIND} return !cells[index].model.outputs.length || {shown} }}"
+        self.wait(drawn, key, what=f"the output of cell {key}")
+        return "\n".join(cell.locator(".jp-OutputArea-output").all_inner_texts())
 
     def save(self):
         """Save the file."""

@@ -190,7 +190,7 @@ def softmax_over_time(logits, target, pad):
 
 
 @mistake(
-    "The first token of each sentence is missing. The target is y_1 ... y_T, without a start token: what is there to cut?",
+    "The first token of each row is missing. The target is y_1 ... y_T, without a start token: what is there to cut?",
     source="A004: outputs and targets cut at one end too many",
 )
 def first_token_dropped(logits, target, pad):
