@@ -72,14 +72,14 @@ def matrix(
         raise typer.Exit(matrix_command.main(seeds=seeds, as_json=as_json, remote=remote, exercise=exercise))
 
 
-@app.command()
-def experiment(name: Annotated[str, typer.Argument(help="Its name.")]):
-    """Measure again what a lesson ships as a small JSON file."""
+@app.command(context_settings=PASS_ON)
+def experiment(context: typer.Context, name: Annotated[str, typer.Argument(help="Its name.")]):
+    """Measure again what a lesson ships as a small JSON file. Other options go to the experiment."""
     from course_lib.experiments import EXPERIMENTS
 
     with known():
         run = pick(name, EXPERIMENTS, "experiment")
-    run()
+    run(context.args)
 
 
 @app.command()

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from typing import NamedTuple
 
@@ -50,7 +51,8 @@ def main(arguments=(), fast=False):
     for run in runs(fast):
         print(f"\n##### {run.name}: pytest {' '.join(run.arguments)}", flush=True)
         start = time.monotonic()
-        code, closing = follow(run)
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+            code, closing = follow(run, home)
         table.append((run.name, verdict(code, closing), time.monotonic() - start, closing))
     print("\n##### summary")
     for name, result, seconds, closing in table:
@@ -58,14 +60,17 @@ def main(arguments=(), fast=False):
     return int(any(result != "passed" for _, result, _, _ in table))
 
 
-def follow(run):
-    """Run pytest with its output shown as it comes; return its exit status and its closing line."""
+def follow(run, home):
+    """Run pytest with its output shown as it comes; return its exit status and its closing line.
+
+    home: the folder of its `.course/`, so that no test touches a learner's.
+    """
     command = [sys.executable, "-m", "pytest", *run.arguments]
     command += ["--color=yes"] if sys.stdout.isatty() else []
     process = subprocess.Popen(
         command,
         cwd=repo_root(),
-        env={**os.environ, **run.environment, "PYTHONUNBUFFERED": "1"},
+        env={**os.environ, **run.environment, "COURSE_HOME": home, "PYTHONUNBUFFERED": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

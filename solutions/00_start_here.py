@@ -31,7 +31,6 @@
 
 # %% tags=["setup"]
 import torch
-
 from course_lib import check, hint, mine, progress, solution
 from course_lib.claims import claim
 
@@ -94,6 +93,7 @@ claim("the formula, taken literally, fails near 1,000", torch.exp(large).isinf()
 # `dim=-1` each row becomes weights, with `dim=0` each column. Replace the line that raises, run the cell, then run the
 # check below. If you like to see a diagnosis, write the formula as it stands first.
 
+
 # %% exercise="softmax" role="answer"
 def softmax(scores, dim=-1):
     """Weights along `dim`: positive, summing to 1, in the order of the scores.
@@ -117,7 +117,8 @@ check("softmax")
 # %% tags=["nbval-ignore-output"]
 my_softmax = mine("softmax")
 print(my_softmax(large))
-claim("shifting every score by 1,000 changes no weight", torch.allclose(my_softmax(large), my_softmax(large - 1000)))
+shifted = my_softmax(large - 1000)
+claim("shifting every score by 1,000 changes no weight", torch.allclose(my_softmax(large), shifted))
 
 # %% [markdown]
 # <!-- concept: L0-timeline -->

@@ -31,7 +31,7 @@ here = os.path.dirname(os.path.abspath(__file__))
 sys.path = [entry for entry in sys.path if os.path.abspath(entry) != here]
 del sys.modules["__main__"]
 import venv
-venv.EnvBuilder(clear=True, symlinks=os.name != "nt").create(sys.argv[-1])
+venv.EnvBuilder(clear="--clear" in sys.argv, symlinks=os.name != "nt").create(sys.argv[-1])
 """
 PIP = """
 import json, os, sys, sysconfig, time

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -106,6 +107,15 @@ def test_build_takes_all_or_those_named(monkeypatch):
     course("build")
     course("build", "0")
     assert [args for args, _ in calls] == [([],), (["00_start_here"],)]
+
+
+def test_experiment_passes_the_rest_on(monkeypatch):
+    from course_lib.experiments import EXPERIMENTS
+
+    calls = []
+    monkeypatch.setitem(EXPERIMENTS, "bottleneck", calls.append)
+    assert course("experiment", "bottleneck", "--steps", "3")[0] == 0
+    assert calls == [["--steps", "3"]]
 
 
 @pytest.mark.parametrize("uid", [0, 1000])
@@ -214,7 +224,7 @@ def test_doctor_reports_a_device_that_is_not_there(monkeypatch):
     ("output", "closing"),
     [
         ("...\n===== 3 passed, 1 skipped in 0.12s =====\n", "3 passed, 1 skipped in 0.12s"),
-        ("\x1b[32m=== \x1b[32m\x1b[1m3 passed\x1b[0m\x1b[32m in 65.2s (0:01:05)\x1b[0m\x1b[32m ===\x1b[0m\n", "3 passed in 65.2s (0:01:05)"),
+        ("\x1b[32m=== \x1b[1m3 passed\x1b[0m in 65.2s (0:01:05)\x1b[0m ===\x1b[0m\n", "3 passed in 65.2s (0:01:05)"),
         ("=== short test summary ===\nFAILED a\n=== 1 failed in 2.00s ===\n\n", "1 failed in 2.00s"),
         ("=== no tests ran in 0.01s ===\n", "no tests ran in 0.01s"),
         ("INTERNALERROR\n", ""),
@@ -247,14 +257,29 @@ def test_a_failed_run_does_not_stop_the_next(monkeypatch, tmp_path, capfd):
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     plain = ("-p", "no:cacheprovider", "-p", "no:xdist")
     monkeypatch.setattr(testing, "repo_root", lambda: tmp_path)
-    monkeypatch.setattr(testing, "runs", lambda fast: [
-        testing.Run("bad", ("test_bad.py", *plain)), testing.Run("good", ("test_good.py", *plain), {"COURSE_SMOKE": "1"}),
-    ])  # fmt: skip
+    bad = testing.Run("bad", ("test_bad.py", *plain))
+    good = testing.Run("good", ("test_good.py", *plain), {"COURSE_SMOKE": "1"})
+    monkeypatch.setattr(testing, "runs", lambda fast: [bad, good])
     assert testing.main() == 1
     out = capfd.readouterr().out.splitlines()
     assert out[-3] == "##### summary"
     assert out[-2].startswith("bad") and " failed " in out[-2] and "1 failed in" in out[-2]
     assert out[-1].startswith("good") and " passed " in out[-1] and "1 passed in" in out[-1]
+
+
+def test_a_run_has_a_course_folder_of_its_own(monkeypatch, tmp_path):
+    (tmp_path / "test_home.py").write_text(
+        "import os, pathlib\ndef test_it():\n"
+        "    home = pathlib.Path(os.environ['COURSE_HOME'])\n"
+        "    assert home.is_dir() and not any(home.iterdir())\n"
+        "    pathlib.Path('home.txt').write_text(str(home))\n"
+    )
+    monkeypatch.setenv("COURSE_HOME", str(tmp_path))
+    monkeypatch.setattr(testing, "repo_root", lambda: tmp_path)
+    monkeypatch.setattr(testing, "runs", lambda fast: [testing.Run("one", ("test_home.py", "-p", "no:cacheprovider"))])
+    assert testing.main() == 0
+    home = Path((tmp_path / "home.txt").read_text())
+    assert home != tmp_path and not home.exists()
 
 
 def test_the_three_runs_and_the_fast_one():

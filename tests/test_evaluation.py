@@ -77,6 +77,8 @@ def test_token_accuracy_counts_real_tokens_in_their_place():
     assert token_accuracy(after_the_end, TARGET, 0) == 1.0
     assert token_accuracy(TARGET[:, :2], TARGET, 0) == pytest.approx(6 / 9)  # what is missing is wrong
     assert token_accuracy(torch.nn.functional.pad(TARGET, (0, 3), value=9), TARGET, 0) == 1.0
+    id_0_is_a_word = torch.tensor([[7, 0, 0, 9]])
+    assert token_accuracy(id_0_is_a_word[:, :1], id_0_is_a_word, 9) == pytest.approx(1 / 3)
     hits, real = token_hits(torch.zeros_like(TARGET), TARGET, 0)
     assert not hits.any() and real.sum() == 9
 

@@ -77,6 +77,7 @@ def test_write_is_without_gradient_and_gives_the_mode_back():
     class Model(torch.nn.Linear):
         def encode(self, source, lengths):
             modes.append(self.training)
+            assert not torch.is_grad_enabled()
             return None
 
         def step(self, token, state):
@@ -90,3 +91,13 @@ def test_write_is_without_gradient_and_gives_the_mode_back():
     with pytest.raises(TypeError):
         write(model, make_batch([([4], [5])]), 3)
     assert model.training
+
+
+def test_what_is_written_does_not_depend_on_the_target():
+    """No teacher forcing is left when a model writes (mistake A002)."""
+    torch.manual_seed(5)
+    encoder = Encoder(V, 4, 6)
+    model = Seq2Seq(encoder, Decoder(V, 4, 6, encoder.d_context))
+    source = [4, 5, 6]
+    first, second = (write(model, make_batch([(source, target)]), 8) for target in ([7, 8, 9], [9, 9, 4]))
+    assert torch.equal(first, second)

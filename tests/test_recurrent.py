@@ -81,7 +81,7 @@ def test_encoder_equals_our_cells_step_by_step(cell):
 
 @every_cell
 def test_both_directions_are_used(cell):
-    """The backward half at position 0 knows the last token, the forward half does not."""
+    """The backward half at position 0 knows the last token, the forward half does not (mistake A007)."""
     encoder = make_encoder(cell, bidirectional=True)
     source, lengths = make_source((4,))
     changed = source.clone()
@@ -109,6 +109,7 @@ def test_stepwise_equals_teacher_forced(cell, context, bidirectional):
 @every_cell
 @every_decoder
 def test_no_gradient_from_the_future(cell, context):
+    """What is predicted at t depends on the target before t alone (mistake A010, a decoder in two directions)."""
     model = make_model(cell, context)
     source, lengths = make_source()
     embedded = []
@@ -139,6 +140,7 @@ def test_the_two_decoders_read_the_context_when_they_say(cell):
         hidden, kept = model.encode(*make_source((4,)))
         assert (kept is not None) == is_read
         if is_read:
+            assert torch.equal(kept, model.encoder(*make_source((4,)))[1])
             tokens = torch.tensor([[1, 4, 2]])
             before, after = model.decoder(tokens, (hidden, kept)), model.decoder(tokens, (hidden, kept + 1))
             assert (~torch.isclose(before, after)).any(-1).all()

@@ -1,4 +1,4 @@
-"""nbval's kernel, silent, and watched: a dead one is noticed in a second, a hanging one is stopped."""
+"""nbval's kernel, silent, and watched: a dead one is noticed in a second, a hanging one is interrupted or stopped."""
 
 import subprocess
 import time
@@ -7,6 +7,13 @@ from queue import Empty
 from nbval.kernel import RunningKernel, start_new_kernel
 
 POLL = 0.5  # seconds between two looks at whether it lives
+
+
+GRACE = 2.0  # seconds that an interrupted cell has to end
+
+
+class Interrupted(Exception):
+    """A cell took too long and was interrupted; the kernel lives, the cells below can still run."""
 
 
 class Stopped(Exception):
@@ -32,7 +39,11 @@ class Kernel(RunningKernel):
         self._ensure_iopub_up()
 
     def await_reply(self, msg_id, timeout=None):
-        """Wait for the reply to a cell. Raises Stopped, with the kernel gone, if it dies or takes too long."""
+        """Wait for the reply to a cell.
+
+        Raises Interrupted if it takes longer than `timeout` seconds and can be interrupted; Stopped, with the kernel
+        gone, if it cannot, or if the kernel dies.
+        """
         deadline = time.monotonic() + (timeout or float("inf"))
         while True:
             try:
@@ -43,5 +54,13 @@ class Kernel(RunningKernel):
                 self.stop()
                 raise Stopped("kernel died", "the kernel died (a crash, out of memory, or a hard exit)")
             if time.monotonic() >= deadline:
-                self.stop()
-                raise Stopped("timeout", f"the time limit of {timeout:g} s ran out, so the kernel was stopped")
+                self._end(msg_id, f"the time limit of {timeout:g} s ran out")
+
+    def _end(self, msg_id, reason):
+        self.interrupt()
+        try:
+            super().await_reply(msg_id, timeout=GRACE)
+        except (Empty, RuntimeError):
+            self.stop()
+            raise Stopped("timeout", f"{reason}, and it could not be interrupted, so the kernel was stopped") from None
+        raise Interrupted(reason)

@@ -1,7 +1,7 @@
 """What the nbval plugin collects from a notebook: its cells, and what a notebook of the course lacks.
 
-Verdicts fail closed. A check cell passes only if it raised nothing and showed `✓ softmax: passed`. After a dead kernel
-or a cell that took too long the kernel is gone, and every later cell fails at once, with that reason.
+Verdicts fail closed. A check cell passes only if it raised nothing and showed `✓ softmax: passed`. A cell that runs too
+long fails, and the rest still runs if it can be interrupted. When the kernel is gone every later cell fails at once.
 """
 
 import re
@@ -15,7 +15,7 @@ from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError, nocolors
 from .build import kernel_environment
 from .catalogue import SourceError, UnknownLesson
 from .identity import identity, required_exercises
-from .kernel import Kernel, Stopped
+from .kernel import Interrupted, Kernel, Stopped
 from .outputs import lasting, neutral
 
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -140,6 +140,8 @@ class NotebookCell(IPyNbCell):
         try:
             self.run_cells_before()
             super().runtest()
+        except Interrupted as late:
+            return self.note("timeout", f"in {self.name} {late}")
         except Stopped as stop:
             self.parent.stopped = f"in {self.name} {stop.reason}"
             return self.note(stop.status, self.parent.stopped)

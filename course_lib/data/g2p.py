@@ -1,6 +1,6 @@
-"""The published weights of g2p-en, an English letters-to-phonemes Seq2Seq without attention (Park & Kim, Apache-2.0).
+"""The published weights of g2p-en, an English letters-to-phonemes Seq2Seq without attention (2019, Apache-2.0).
 
-The package is optional (`course weights g2p-en`). It is read as data and never imported: its import would download.
+The package is optional (`pip install --no-deps g2p-en`). It is read as data and never imported: its import would download.
 """
 
 import hashlib
@@ -75,19 +75,19 @@ def _published(name):
     folder = _folder()
     if folder is None:
         raise WeightsMissing(
-            "the published weights of g2p-en are not installed. `course weights g2p-en` fetches them (3 MB); "
+            "the published weights of g2p-en are not installed. `pip install --no-deps g2p-en` fetches them (3 MB); "
             "the lesson goes on without them."
         )
     try:
         content = (folder / name).read_bytes()
     except OSError as error:
         raise ValueError(
-            f"g2p-en: {name} cannot be read from {folder} ({error.strerror}). Install it again: course weights g2p-en"
+            f"g2p-en: {name} cannot be read from {folder} ({error.strerror}). Install it again: pip install --no-deps g2p-en"
         ) from error
     found = hashlib.sha256(content).hexdigest()
     if found != SHA256[name]:
         raise ValueError(
             f"g2p-en: {name} is not the file of version 2.1.0 (SHA-256 {found[:12]}…, expected {SHA256[name][:12]}…). "
-            "Install it again: course weights g2p-en"
+            "Install it again: pip install --no-deps g2p-en"
         )
     return content

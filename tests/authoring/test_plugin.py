@@ -125,11 +125,21 @@ def test_a_dead_kernel_is_noticed_at_once(learners):
     assert rows["beta[answer]"]["seconds"] + rows["beta[check]"]["seconds"] < 1
 
 
-@pytest.mark.parametrize(("name", "cell"), [("hangs", "alpha[check]"), ("hangs_for_good", "Cell 0")])
-def test_a_hanging_cell_ends_with_its_time_limit_and_nothing_after_it_is_green(learners, name, cell):
+def from_cell(learners, name, cell):
+    """Rows of a notebook from one cell on."""
     rows = list(learners[1][name].values())
-    assert rows[[row["cell"] for row in rows].index(cell)]["seconds"] < LIMIT + 5
-    after = rows[[row["cell"] for row in rows].index(cell) + 1 :]
+    return rows[[row["cell"] for row in rows].index(cell) :]
+
+
+def test_a_hanging_cell_ends_with_its_time_limit_and_the_rest_is_run(learners):
+    hanging, *after = from_cell(learners, "hangs", "alpha[check]")
+    assert hanging["seconds"] < LIMIT + 5 and not hanging["passed"] and hanging["status"] == "timeout"
+    assert after and all(row["status"] != "not run" for row in after)
+
+
+def test_after_a_cell_that_cannot_be_interrupted_nothing_is_green(learners):
+    hanging, *after = from_cell(learners, "hangs_for_good", "Cell 0")
+    assert hanging["seconds"] < LIMIT + 5
     assert after and all(row["status"] == "not run" and not row["passed"] for row in after)
 
 

@@ -29,6 +29,7 @@ def test_decode_stops_at_the_first_end_and_skips_start_and_padding():
 
 
 def test_order_of_the_sequences_does_not_matter():
+    assert Vocabulary.from_sequences(["zebra", "jump"]).symbols[4:] == tuple("abejmpruz")
     assert Vocabulary.from_sequences(["cab", "d"]).symbols == Vocabulary.from_sequences(["d", "bca"]).symbols
 
 

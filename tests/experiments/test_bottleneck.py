@@ -103,6 +103,7 @@ def test_the_strings_of_the_test_are_not_those_of_the_training():
 def test_only_the_width_of_the_state_differs():
     small, large = make_model(32, 0), make_model(128, 0)
     assert small.encoder.d_context == 32 and large.encoder.d_context == 128
+    assert not torch.equal(small.encoder.embedding.weight, make_model(32, 1).encoder.embedding.weight)
     assert small.encoder.embedding.weight.shape == large.encoder.embedding.weight.shape
 
 

@@ -1,0 +1,49 @@
+"""Every mistake on record for these lessons has its place: a named mistake of an exercise, or a test of the library."""
+
+import re
+
+import pytest
+
+from course_lib import exercises
+from course_lib.authoring.catalogue import repo_root
+
+IN_EXERCISES = {
+    "A004": "output buffer with an empty first slot, targets cut at different ends",
+    "A005": "one decoding step too many",
+    "A006": "encoder state at the last column of a padded batch",
+    "A009": "rows not put back after sorting by length",
+    "A020": "softmax over the batch axis",
+    "A028": "softmax without subtracting the maximum",
+    "A043": "an id hard-coded from one vocabulary",
+    "A090": "the caller's tensor is changed",
+    "A100": "padding in the mean of the loss",
+    "A101": "softmax in front of a loss that applies it",
+    "A105": "probabilities where logarithms are required, log of an exact zero",
+    "A109": "decoding stops with the first row that ends",
+    "A125": "targets not shifted",
+    "A129": "sequence-first code on batch-first data",
+    "B001": "a mean that is divided again",
+}
+# Not a function that a learner writes in these lessons: the library's own tests hold them.
+IN_LIBRARY_TESTS = {
+    "A002": ("tests/test_generation.py", "what a model writes never depends on a target"),
+    "A007": ("tests/test_recurrent.py", "the two directions of an encoder"),
+    "A010": ("tests/test_recurrent.py", "no gradient from later target tokens"),
+}
+
+
+@pytest.mark.parametrize("source", IN_EXERCISES)
+def test_a_mistake_on_record_is_one_of_an_exercise(source):
+    found = [
+        mistake.name
+        for name in exercises.names()
+        for mistake in exercises.get(name).mistakes
+        if re.search(rf"\b{source}\b", mistake.source)
+    ]
+    assert found, IN_EXERCISES[source]
+
+
+@pytest.mark.parametrize("source", IN_LIBRARY_TESTS)
+def test_the_others_are_held_by_tests_of_the_library(source):
+    file, what = IN_LIBRARY_TESTS[source]
+    assert source in (repo_root() / file).read_text(encoding="utf-8"), what
