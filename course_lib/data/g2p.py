@@ -1,6 +1,6 @@
 """The published weights of g2p-en, an English letters-to-phonemes Seq2Seq without attention (2019, Apache-2.0).
 
-The package is optional (`pip install --no-deps g2p-en`). It is read as data and never imported: its import would download.
+The package is optional (`pip install --no-deps g2p-en`). It is read as data, never imported: that would download.
 """
 
 import hashlib
@@ -82,7 +82,8 @@ def _published(name):
         content = (folder / name).read_bytes()
     except OSError as error:
         raise ValueError(
-            f"g2p-en: {name} cannot be read from {folder} ({error.strerror}). Install it again: pip install --no-deps g2p-en"
+            f"g2p-en: {name} cannot be read from {folder} ({error.strerror}). "
+            "Install it again: pip install --no-deps g2p-en"
         ) from error
     found = hashlib.sha256(content).hexdigest()
     if found != SHA256[name]:

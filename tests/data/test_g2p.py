@@ -21,7 +21,7 @@ def test_absent_package_is_said_clearly(monkeypatch):
     monkeypatch.setattr(g2p, "find_spec", lambda name: None)
     assert not g2p.g2p_installed()
     for call in (g2p.load_g2p, g2p.g2p_words):
-        with pytest.raises(g2p.WeightsMissing, match="course weights g2p-en"):
+        with pytest.raises(g2p.WeightsMissing, match="pip install --no-deps g2p-en"):
             call()
 
 
