@@ -56,7 +56,7 @@ def packages(root=None):
         return Finding("packages", f"{text}, all in their pinned version")
     wrong = [f"{name} is missing" for name in missing]
     wrong += [f"{name} is {installed(name)}, not {pins[name]}" for name in other]
-    advice = "Delete the folder .venv and start course.py again"
+    advice = "Delete the file .venv/course.json and start course.py again"
     return Finding("packages", f"{text}; {'; '.join(wrong)}", advice, needed=bool(missing))
 
 

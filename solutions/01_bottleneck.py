@@ -505,6 +505,7 @@ claim("8 letters come out better backwards, at every width", min(gain) > 0)
 
 # %% [markdown]
 # A wider vector moves the wall; it does not remove it. A sentence has no largest length, and a vector has a fixed width.
+# Longer training would lift all of these curves, for what is hard to hold is also hard to learn; they would still fall.
 # Writing backwards helps while strings are short: what was read last is written first, and is still fresh. Sutskever
 # et al. (2014) fed their sources in reversed for the same reason.
 #

@@ -4,6 +4,7 @@ Verdicts fail closed. A check cell passes only if it raised nothing and showed `
 long fails, and the rest still runs if it can be interrupted. When the kernel is gone every later cell fails at once.
 """
 
+import itertools
 import re
 import tempfile
 from collections import Counter
@@ -176,7 +177,8 @@ class NotebookCell(IPyNbCell):
         lines = [line for line in lines if line]
         if lines and lines[0].startswith("✗"):
             verdict = VERDICT.fullmatch(lines[0])
-            diagnosis = (lines[1:] or lines)[0].strip()
+            said = itertools.takewhile(lambda line: not line.strip().startswith("seen in:"), lines[1:])
+            diagnosis = " ".join(line.strip() for line in said) or lines[0]
             return self.note(verdict[1] if verdict else "failed", "\n".join(lines), diagnosis)
         text = "\n".join([f"{error}", "", *(f"    {line}" for line in self.cell.source.splitlines()), "", *lines])
         return self.note("failed", text, lines[-1] if lines else str(error))

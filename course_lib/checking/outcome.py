@@ -1,5 +1,6 @@
 """What a check can say."""
 
+import textwrap
 from dataclasses import asdict, dataclass
 
 PASSED = "passed"
@@ -7,6 +8,9 @@ NOT_ATTEMPTED = "not attempted"
 WRONG = "wrong"
 FAILED = "failed"
 TOO_SLOW = "too slow"
+
+SEEN_IN = "  seen in:"
+WIDTH = 96
 
 
 @dataclass(frozen=True)
@@ -32,12 +36,15 @@ class Outcome:
         return self.status == PASSED
 
     def lines(self):
-        """The outcome as plain lines; the first one is the verdict."""
+        """The outcome as plain lines; the first one is the verdict, then the message, then where it was seen."""
         mark = "✓" if self.passed else "✗"
         text = [f"{mark} {self.exercise}: {self.status}"]
-        text += [f"  {line}" for line in (self.message or "").splitlines()]
-        if self.where:
-            text.append(f"  seen in: {self.where} (seed={self.seed})")
+        for line in self.message.splitlines():
+            # Lab breaks long lines in the middle of words.
+            short = len(line) <= WIDTH
+            text += [f"  {line}"] if short else textwrap.wrap(line, WIDTH, initial_indent="  ", subsequent_indent="  ")
+        if self.status in (WRONG, FAILED, TOO_SLOW):
+            text.append(f"{SEEN_IN} {self.where or self.law or self.exercise} (seed={self.seed})")
         if self.note:
             text.append(f"  note: {self.note}")
         return text
