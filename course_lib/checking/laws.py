@@ -164,3 +164,30 @@ def padding_ignored(position, is_padding):
         return None
 
     return Law("padding does not matter", broken, "Where do values at padding positions enter the result?")
+
+
+def source_order_free(with_source_axis, results_with_source_axis):
+    """Attention looks at content: permute the source positions, and weights are permuted, contexts unchanged.
+
+    with_source_axis: positions of the arguments whose axis 1 is the source. results_with_source_axis: indices of those
+    results (of one or several tensors) whose axis 1 is the source.
+    """
+
+    def broken(function, cases, generator):
+        for case in cases:
+            S = case.args[with_source_axis[0]].shape[1]
+            order = torch.randperm(S, generator=generator)
+            args = tuple(a[:, order] if i in with_source_axis else a for i, a in enumerate(case.args))
+            plain = tensors(call(function, case))
+            moved = tensors(call(function, type(case)(case.label, args, case.kwargs)))
+            for i, (before, after) in enumerate(zip(plain, moved, strict=True)):
+                wanted = before[:, order] if i in results_with_source_axis else before
+                if not close(wanted, after):
+                    return f"the source in another order gives another result ({case.label})"
+        return None
+
+    return Law(
+        "content, not place",
+        broken,
+        "If the source words come in another order, what should happen to the weights, and what to the context?",
+    )
