@@ -59,3 +59,35 @@ def accuracy_by_length(correct, lengths):
     for value, length in zip(torch.as_tensor(correct).tolist(), torch.as_tensor(lengths).tolist(), strict=True):
         groups[length].append(float(value))
     return {length: sum(values) / len(values) for length, values in sorted(groups.items())}
+
+
+def alignment_hits(weights, spans):
+    """For each target position that has a span: does its most attended source position lie within? A list of bools."""
+    if len(weights) < len(spans):
+        raise ValueError(f"weights: expected a row for each of the {len(spans)} spans, got {len(weights)}")
+    places = torch.as_tensor(weights).argmax(dim=-1).tolist()
+    pairs = zip(places, spans, strict=False)  # weights may have more rows: the end of the sentence, padding
+    return [span[0] <= place < span[1] for place, span in pairs if span is not None]
+
+
+def alignment_error_rate(weights, spans):
+    """Share of target positions whose most attended source position lies outside the known span.
+
+    weights: (T, S), a tensor or a list; row t = where the model looked for target position t; more rows than spans (the
+    end token) do not count. spans: for each target position (start, end) of the source positions that belong to it, or
+    None where nothing does (a separator), which does not count either.
+    It is the alignment error rate of Och and Ney (2003) for the alignment that the argmax gives, one link a position,
+    where each position has one sure link, which may stand anywhere in the span. Raises ValueError where nothing counts.
+    """
+    return batch_alignment_error_rate([weights], [spans])
+
+
+def batch_alignment_error_rate(weights, spans):
+    """The same over many sentences together, each position counted alike. weights: (B, T, S). spans: one for each row.
+
+    Take the weights for the true targets (teacher forcing), so that each row of weights has its span.
+    """
+    hits = [hit for row, its_spans in zip(weights, spans, strict=True) for hit in alignment_hits(row, its_spans)]
+    if not hits:
+        raise ValueError("spans: no target position has a known span")
+    return 1 - sum(hits) / len(hits)

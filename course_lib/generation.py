@@ -28,19 +28,30 @@ def greedy(step, state, *, bos, eos, pad, max_length, batch_size, device=None):
 
 
 @torch.no_grad()
-def write(model, batch, max_length):
+def write(model, batch, max_length, need_weights=False):
     """What `model` writes for a batch of sources, greedily. Returns ids (B, at most max_length).
 
     model: has `encode(source, source_lengths)` and `step`; it is put into evaluation mode meanwhile.
+    need_weights: for a model whose decoder has `look`, also return where it looked, weights (B, L, S): row t belongs
+    to the t-th token written. Rows of tokens written after a row's end mean nothing.
     """
     device = next(model.parameters()).device
     batch = batch.to(device)
     was_training = model.training
     model.eval()
+    looked = []
+
+    def look(token, state):
+        logits, state, weights = model.decoder.look(token.unsqueeze(1), state)
+        looked.append(weights)
+        return logits.squeeze(1), state
+
     try:
         state = model.encode(batch.source, batch.source_lengths)
-        return greedy(
-            model.step, state, bos=BOS, eos=EOS, pad=PAD, max_length=max_length, batch_size=len(batch), device=device
+        step = look if need_weights else model.step
+        ids = greedy(
+            step, state, bos=BOS, eos=EOS, pad=PAD, max_length=max_length, batch_size=len(batch), device=device
         )
     finally:
         model.train(was_training)
+    return (ids, torch.cat(looked, dim=1)) if need_weights else ids

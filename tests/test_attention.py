@@ -1,0 +1,147 @@
+"""Scores, weights and context against float64 loops; the laws that hold whatever the values."""
+
+import pytest
+import torch
+
+from course_lib.attention import (
+    additive_score,
+    attend,
+    concat_score,
+    context_vector,
+    dot_score,
+    general_score,
+    masked_softmax,
+)
+
+B, T, S, DQ, DK, A = 2, 3, 5, 4, 6, 7
+
+
+@pytest.fixture(autouse=True)
+def double():
+    torch.manual_seed(0)
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def parameters(kind):
+    shapes = {"additive": [(DQ, A), (DK, A), (A,)], "general": [(DQ, DK)], "concat": [(DQ + DK, A), (A,)], "dot": []}
+    return [torch.randn(shape, requires_grad=True) for shape in shapes[kind]]
+
+
+def one_pair(kind, q, k, weights):
+    """The formula for one query and one key, in plain loops."""
+    if kind == "dot":
+        return sum(a * b for a, b in zip(q, k, strict=True))
+    if kind == "general":
+        return sum(q[i] * weights[0][i, j] * k[j] for i in range(len(q)) for j in range(len(k)))
+    if kind == "concat":
+        both, (W, v) = torch.cat([q, k]), weights
+        return sum(v[a] * torch.tanh(sum(both[i] * W[i, a] for i in range(len(both)))) for a in range(len(v)))
+    W_q, W_k, v = weights
+    features = [
+        torch.tanh(sum(q[i] * W_q[i, a] for i in range(len(q))) + sum(k[j] * W_k[j, a] for j in range(len(k))))
+        for a in range(len(v))
+    ]
+    return sum(v[a] * features[a] for a in range(len(v)))
+
+
+SCORES = {"additive": additive_score, "dot": dot_score, "general": general_score, "concat": concat_score}
+
+
+@pytest.mark.parametrize("kind", SCORES)
+def test_equals_a_loop_in_value_and_gradient(kind):
+    weights = parameters(kind)
+    query = torch.randn(B, T, DK if kind == "dot" else DQ, requires_grad=True)
+    key = torch.randn(B, S, DK, requires_grad=True)
+    fast = SCORES[kind](query, key, *weights)
+    slow = torch.stack([
+        torch.stack([torch.stack([one_pair(kind, q, k, weights) for k in key[b]]) for q in query[b]]) for b in range(B)
+    ])  # fmt: skip
+    torch.testing.assert_close(fast, slow)
+    direction = torch.randn_like(slow)
+    inputs = [query, key, *weights]
+    for got, want in zip(torch.autograd.grad(fast, inputs, direction), torch.autograd.grad(slow, inputs, direction),
+                         strict=True):  # fmt: skip
+        torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("kind", SCORES)
+@pytest.mark.parametrize("leading", [(), (3,), (2, 3)])
+def test_any_leading_axes(kind, leading):
+    weights = parameters(kind)
+    query, key = torch.randn(*leading, T, DK if kind == "dot" else DQ), torch.randn(*leading, S, DK)
+    assert SCORES[kind](query, key, *weights).shape == (*leading, T, S)
+
+
+def test_concat_is_additive_with_stacked_matrices():
+    W_q, W_k, v = parameters("additive")
+    query, key = torch.randn(B, T, DQ), torch.randn(B, S, DK)
+    torch.testing.assert_close(
+        concat_score(query, key, torch.cat([W_q, W_k]), v), additive_score(query, key, W_q, W_k, v)
+    )
+
+
+def test_dot_refuses_unequal_widths():
+    with pytest.raises(ValueError, match="equally wide, got 4 and 6"):
+        dot_score(torch.randn(B, T, DQ), torch.randn(B, S, DK))
+
+
+LENGTHS = torch.arange(S) < torch.tensor([2, 5])[:, None]
+
+
+def test_masked_softmax_is_the_softmax_of_what_is_allowed():
+    scores = torch.randn(B, T, S)
+    weights = masked_softmax(scores, LENGTHS.unsqueeze(1))
+    torch.testing.assert_close(weights[0, :, :2], torch.softmax(scores[0, :, :2], -1))
+    assert not weights[0, :, 2:].any()
+    torch.testing.assert_close(weights[1], torch.softmax(scores[1], -1))
+    torch.testing.assert_close(masked_softmax(scores), torch.softmax(scores, -1))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("offset", [0.0, 1e4, -1e4])
+def test_every_dtype_and_large_scores_stay_finite(dtype, offset):
+    scores = (torch.randint(-3, 4, (B, S)) + offset).to(dtype).requires_grad_()
+    mask = torch.tensor([[True, False, True, True, False], [False] * S])
+    weights = masked_softmax(scores, mask)
+    weights.square().sum().backward()
+    assert weights.dtype == dtype and weights.isfinite().all() and scores.grad.isfinite().all()
+    assert not weights[1].any() and not scores.grad[1].any(), "a row with no key has weights 0 and no gradient"
+    torch.testing.assert_close(weights[0].sum(), torch.ones((), dtype=dtype), atol=0.01, rtol=0)
+
+
+@pytest.mark.parametrize("garbage", [1e9, -1e9])
+def test_padding_does_not_matter(garbage):
+    W_q, W_k, v = parameters("additive")
+    query, outputs = torch.randn(B, T, DQ), torch.randn(B, S, DK)
+    spoiled = torch.where(LENGTHS.unsqueeze(-1), outputs, garbage).requires_grad_()
+    context, weights = attend(additive_score(query, outputs, W_q, W_k, v), outputs, LENGTHS.unsqueeze(1))
+    other, other_weights = attend(additive_score(query, spoiled, W_q, W_k, v), spoiled, LENGTHS.unsqueeze(1))
+    torch.testing.assert_close(other, context)
+    torch.testing.assert_close(other_weights, weights)
+    (gradient,) = torch.autograd.grad(other, spoiled, torch.randn_like(other))
+    assert gradient.isfinite().all() and not gradient[~LENGTHS].any()
+
+
+def test_the_source_in_another_order_gives_the_same_context():
+    W_q, W_k, v = parameters("additive")
+    query, outputs, order = torch.randn(B, T, DQ), torch.randn(B, S, DK), torch.randperm(S)
+    context, weights = attend(additive_score(query, outputs, W_q, W_k, v), outputs)
+    moved, moved_weights = attend(additive_score(query, outputs[:, order], W_q, W_k, v), outputs[:, order])
+    torch.testing.assert_close(moved, context)
+    torch.testing.assert_close(moved_weights, weights[..., order])
+
+
+def test_context_is_the_weighted_sum():
+    weights, value = torch.softmax(torch.randn(B, T, S), -1), torch.randn(B, S, DK)
+    slow = torch.stack([
+        torch.stack([sum(w * x for w, x in zip(row, value[b], strict=True)) for row in weights[b]]) for b in range(B)
+    ])  # fmt: skip
+    torch.testing.assert_close(context_vector(weights, value), slow)
+
+
+@pytest.mark.parametrize("mask", [torch.ones(B, 1, S), torch.ones(B, 1, S, dtype=torch.int64)])
+def test_a_mask_that_is_not_boolean_is_refused(mask):
+    with pytest.raises(TypeError, match="bool"):
+        masked_softmax(torch.randn(B, T, S), mask)
