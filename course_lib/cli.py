@@ -59,6 +59,25 @@ def build(lessons: Annotated[list[str] | None, typer.Argument(help=f"{LESSON} Al
 
 
 @app.command()
+def reset(
+    lesson: Annotated[str, typer.Argument(help=LESSON)],
+    exercise: Annotated[str | None, typer.Argument(help="This exercise alone; all of the lesson if not named.")] = None,
+):
+    """Put the stub of an exercise back into your notebook; what you wrote is kept in notebooks/backup/."""
+    from course_lib.authoring import catalogue
+    from course_lib.authoring import reset as resetting
+
+    with known():
+        one = catalogue.lesson(lesson)
+        if exercise is not None and exercise not in one.exercises:
+            owners = [other.name for other in catalogue.lessons() if exercise in other.exercises]
+            if owners:
+                raise UnknownName(f"the exercise {exercise!r} is not in {one.name}, but in {owners[0]}")
+            pick(exercise, dict.fromkeys(one.exercises), f"exercise in {one.name} called")
+    raise typer.Exit(resetting.main(one, [exercise] if exercise else ()))
+
+
+@app.command()
 def matrix(
     as_json: AsJson = False,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from 0.")] = 3,

@@ -6,6 +6,7 @@ import shutil
 import sys
 import tomllib
 from importlib import metadata
+from pathlib import Path
 from typing import NamedTuple
 
 from packaging.requirements import Requirement
@@ -16,6 +17,8 @@ from course_lib.authoring.catalogue import repo_root
 KOREAN_FONTS = ("Nanum", "Noto Sans CJK", "Noto Sans KR", "Malgun Gothic", "Apple SD Gothic", "AppleGothic")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
 ENOUGH_GB = 1  # for notebooks, trained models and temporary files
+MEMORY_GB = 1.0  # for one lesson: the tests hold every solution notebook below
+CONTAINER = Path("/sys/fs/cgroup")  # where Linux says how much memory a container may use
 
 
 class Finding(NamedTuple):
@@ -29,7 +32,7 @@ class Finding(NamedTuple):
 
 def main():
     """Print the report. Returns 1 if something that the lessons need is missing, else 0."""
-    findings = [python(), packages(), torch_device(), disk(), korean_font(), browser()]
+    findings = [python(), packages(), device(), memory(), disk(), korean_font(), browser()]
     for finding in findings:
         mark = "ok  " if not finding.advice else "!   " if finding.needed else "-   "
         print(f"{mark}{finding.topic}: {finding.text}" + (f". {finding.advice}" if finding.advice else ""))
@@ -75,17 +78,55 @@ def installed(name):
         return None
 
 
-def torch_device():
+def device():
+    """What torch computes on, and whether it could compute on more."""
     import torch
 
     from course_lib.device import pick_device
 
     try:
-        device = pick_device()
+        chosen = pick_device()
     except (ValueError, RuntimeError) as error:
-        return Finding("torch", torch.__version__, str(error))
-    name = f" ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else ""
-    return Finding("torch", f"{torch.__version__} computes on {device}{name}, {torch.get_num_threads()} threads")
+        return Finding("device", f"torch {torch.__version__} cannot say", str(error))
+    text = f"torch {torch.__version__} computes on {chosen}, {torch.get_num_threads()} threads"
+    if chosen.type == "cuda":
+        return Finding("device", f"{text}, {torch.cuda.get_device_name(chosen)}, {gpu_memory(chosen)}")
+    if chosen.type == "cpu" and shutil.which("nvidia-smi") and not torch.cuda.is_available():
+        built = torch.version.cuda is not None
+        advice = "bring its driver up to date" if built else "delete .venv and start again without --cpu-torch"
+        return Finding("device", text, f"There is an NVIDIA GPU that torch does not use: {advice}", needed=False)
+    return Finding("device", text)
+
+
+def gpu_memory(chosen):
+    import torch
+
+    free, total = torch.cuda.mem_get_info(chosen)
+    return f"{free / 1e9:.1f} of {total / 1e9:.1f} GB free"
+
+
+def memory():
+    """Memory that is free now, on the machine and in the container."""
+    try:
+        import psutil
+    except ImportError:
+        advice = "psutil is missing: delete the file .venv/course.json and start course.py again"
+        return Finding("memory", "not measured", advice, needed=False)
+    machine = psutil.virtual_memory()
+    free, total = machine.available / 1e9, machine.total / 1e9
+    limit, used = (container(name) for name in ("memory.max", "memory.current"))
+    if limit is not None and used is not None and limit < total:
+        free, total = min(free, max(0.0, limit - used)), limit
+    advice = f"A lesson needs {MEMORY_GB:g} GB: close programs, or in JupyterLab choose Kernel > Shut Down All Kernels"
+    return Finding("memory", f"{free:.1f} of {total:.1f} GB free", "" if free >= MEMORY_GB else advice)
+
+
+def container(name):
+    """A limit or use of memory in GB, or None where this is no container or has no limit."""
+    try:
+        return int((CONTAINER / name).read_text()) / 1e9
+    except (OSError, ValueError):  # "max" is no limit
+        return None
 
 
 def disk():

@@ -43,6 +43,8 @@ from course_lib.claims import claim
 # | `mine("softmax")` | your own function, in any later lesson |
 # | `progress()` | where you stand |
 #
+# In a terminal, `python3 course.py reset 00 softmax` puts a stub back, and keeps what you had in `notebooks/backup/`.
+#
 # Nothing you write is ever overwritten without a backup, and a check never changes your work. Being wrong is the normal
 # state of a person who is learning: the checks were built by collecting the mistakes that people really make.
 
@@ -189,6 +191,11 @@ claim("shifting every score by 1,000 changes no weight", torch.allclose(my_softm
 #
 # Further reading: Bridle (1990) gave the softmax its name; Goodfellow, Bengio and Courville (2016, section 4.1) discuss
 # overflow and underflow.
+#
+# **On Binder, take your work home.** A Binder session is forgotten when it ends, after about ten minutes without you. Two
+# files hold your work. The notebook: save it, then choose `File > Download`. Your passed answers: choose
+# `View > Show Hidden Files`, go to the top folder, open `.course`, right-click `work.py` and choose `Download`. To go on,
+# put the notebook into `notebooks/` and `work.py` into `.course/`, and `mine("softmax")` finds your answer again.
 #
 # Where do you stand? The next lesson, `01_bottleneck`, opens with a network that reads a whole sentence into one vector,
 # and forgets.

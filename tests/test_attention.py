@@ -6,6 +6,7 @@ import torch
 from course_lib.attention import (
     additive_score,
     attend,
+    compare_features,
     concat_score,
     context_vector,
     dot_score,
@@ -145,3 +146,80 @@ def test_context_is_the_weighted_sum():
 def test_a_mask_that_is_not_boolean_is_refused(mask):
     with pytest.raises(TypeError, match="bool"):
         masked_softmax(torch.randn(B, T, S), mask)
+
+
+MASKS = {
+    "none": None,
+    "one for all": torch.tensor([True, True, False, True, False]),
+    "row by row": torch.tensor([[True] * 5, [False, True, False, False, False], [False, False, True, True, True]]),
+    "an empty row": torch.tensor([[True, False, True, False, True], [False] * 5, [True] * 5]),
+}
+
+
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS.keys())
+def test_attention_equals_a_loop_in_value_and_gradient(mask):
+    scores, value = torch.randn(T, S, requires_grad=True), torch.randn(S, DK, requires_grad=True)
+    allowed = torch.ones(T, S, dtype=torch.bool) if mask is None else mask.expand(T, S)
+    contexts, rows = [], []
+    for t in range(T):
+        total = sum((scores[t, s].exp() for s in range(S) if allowed[t, s]), torch.zeros(()))
+        row = [scores[t, s].exp() / total if allowed[t, s] else torch.zeros(()) for s in range(S)]
+        rows.append(torch.stack(row))
+        contexts.append(sum(row[s] * value[s] for s in range(S)))
+    slow = torch.stack(contexts), torch.stack(rows)
+    fast = attend(scores, value, mask)
+    torch.testing.assert_close(fast, slow)
+    torch.testing.assert_close(fast[1].sum(-1), allowed.any(-1).double())
+    directions = [torch.randn_like(result) for result in slow]
+    torch.testing.assert_close(
+        torch.autograd.grad(fast, [scores, value], directions), torch.autograd.grad(slow, [scores, value], directions)
+    )
+
+
+def test_a_mask_may_have_more_axes_than_the_scores():
+    mask = torch.tensor([[[True, False, True, True, True]], [[False, True, False, False, False]]])  # (2, 1, S)
+    weights = masked_softmax(torch.randn(T, S), mask)
+    assert weights.shape == (2, T, S) and weights[1].tolist() == [[0, 1, 0, 0, 0]] * T
+
+
+@pytest.mark.parametrize("kind", SCORES)
+def test_leading_axes_broadcast_and_each_pair_stands_alone(kind):
+    weights = parameters(kind)
+    query, key = torch.randn(T, DK if kind == "dot" else DQ), torch.randn(B, S, DK)
+    scores = SCORES[kind](query, key, *weights)
+    torch.testing.assert_close(scores, SCORES[kind](query.expand(B, -1, -1), key, *weights))
+    one = SCORES[kind](query[1:2], key[:, 3:4], *weights)
+    torch.testing.assert_close(one, scores[:, 1:2, 3:4])
+
+
+def test_features_projected_once_give_the_additive_score():
+    W_q, W_k, v = parameters("additive")
+    query, key = torch.randn(B, T, DQ), torch.randn(B, S, DK)
+    torch.testing.assert_close(compare_features(query @ W_q, key @ W_k, v), additive_score(query, key, W_q, W_k, v))
+
+
+@pytest.mark.parametrize("kind", SCORES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_scores_keep_the_dtype_and_the_arguments(kind, dtype):
+    arguments = [torch.randn(B, T, DK if kind == "dot" else DQ), torch.randn(B, S, DK), *parameters(kind)]
+    arguments = [argument.detach().to(dtype) for argument in arguments]
+    copies = [argument.clone() for argument in arguments]
+    scores = SCORES[kind](*arguments)
+    assert scores.dtype == dtype and all(map(torch.equal, arguments, copies))
+    rounding = 30 * torch.finfo(dtype).eps
+    exact = SCORES[kind](*[argument.double() for argument in arguments])
+    torch.testing.assert_close(scores.double(), exact, atol=rounding, rtol=rounding)
+    strided = [argument.mT.contiguous().mT if argument.dim() > 1 else argument for argument in arguments]
+    torch.testing.assert_close(SCORES[kind](*strided), scores, atol=rounding, rtol=rounding)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("kind", SCORES)
+def test_cuda_equals_cpu(kind):
+    arguments = [torch.randn(B, T, DK if kind == "dot" else DQ), torch.randn(B, S, DK), *parameters(kind)]
+    value, mask = torch.randn(B, S, DK), MASKS["an empty row"]
+    expected = attend(SCORES[kind](*arguments), value, mask)
+    got = attend(SCORES[kind](*[argument.cuda() for argument in arguments]), value.cuda(), mask.cuda())
+    for ours, theirs in zip(got, expected, strict=True):
+        torch.testing.assert_close(ours.cpu(), theirs, atol=1e-9, rtol=1e-7)

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from course_lib import bench, cli, doctor, lab, testing
-from course_lib.authoring import build, catalogue, checker
+from course_lib.authoring import build, catalogue, checker, reset
 
-COMMANDS = ("lab", "check", "build", "matrix", "experiment", "bench", "doctor", "test")
+COMMANDS = ("lab", "check", "build", "reset", "matrix", "experiment", "bench", "doctor", "test")
 
 
 def course(*arguments):
@@ -54,6 +54,10 @@ def test_each_command_explains_itself(command):
         (("check", "start_hear"), "00_start_here"),
         (("build", "00_start_heer"), "00_start_here"),
         (("check", "77"), "there are"),
+        (("reset", "start_hear"), "00_start_here"),
+        (("reset", "0", "sofmax"), "did you mean softmax"),
+        (("reset", "0", "encode"), "not in 00_start_here, but in 01_bottleneck"),
+        (("reset", "0", "qqq"), "there are: softmax"),
         (("matrix", "--exercise", "sofmax"), "softmax"),
         (("experiment", "nonsense"), "there is no experiment 'nonsense'"),
         (("bench", "nonsense"), "there is no benchmark 'nonsense'"),
@@ -107,6 +111,15 @@ def test_build_takes_all_or_those_named(monkeypatch):
     course("build")
     course("build", "0")
     assert [args for args, _ in calls] == [([],), (["00_start_here"],)]
+
+
+def test_reset_takes_one_exercise_or_all(monkeypatch):
+    calls = record(monkeypatch, reset, "main", status=1)
+    assert course("reset", "0")[0] == 1
+    course("reset", "1", "encode")
+    assert [(one.name, list(names)) for (one, names), _ in calls] == [
+        ("00_start_here", []), ("01_bottleneck", ["encode"]),
+    ]  # fmt: skip
 
 
 def test_experiment_passes_the_rest_on(monkeypatch):
@@ -173,7 +186,7 @@ def test_doctor_has_one_line_for_each_topic(capsys):
     doctor.main()
     lines = capsys.readouterr().out.splitlines()
     assert [line[4:].split(":")[0] for line in lines] == [
-        "Python", "packages", "torch", "disk", "Korean font", "Chromium",
+        "Python", "packages", "device", "memory", "disk", "Korean font", "Chromium",
     ]  # fmt: skip
 
 
@@ -202,7 +215,7 @@ def test_doctor_ignores_local_build_tags(monkeypatch):
 
 
 def test_doctor_fails_only_where_a_lesson_would(monkeypatch, capsys):
-    for name in ("python", "packages", "torch_device", "disk", "korean_font", "browser"):
+    for name in ("python", "packages", "device", "memory", "disk", "korean_font", "browser"):
         monkeypatch.setattr(doctor, name, lambda: doctor.Finding("topic", "fine"))
     assert doctor.main() == 0
     monkeypatch.setattr(doctor, "browser", lambda: doctor.Finding("topic", "none", "get one", needed=False))
@@ -214,7 +227,7 @@ def test_doctor_fails_only_where_a_lesson_would(monkeypatch, capsys):
 
 def test_doctor_reports_a_device_that_is_not_there(monkeypatch):
     monkeypatch.setenv("COURSE_DEVICE", "tpu")
-    assert "COURSE_DEVICE" in doctor.torch_device().advice
+    assert "COURSE_DEVICE" in doctor.device().advice
 
 
 # --- test

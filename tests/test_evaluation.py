@@ -1,10 +1,14 @@
 import math
+from datetime import date
 
 import pytest
 import torch
 
+from course_lib.data.dates import FORMS, write_date
 from course_lib.evaluation import (
     accuracy_by_length,
+    alignment_error_rate,
+    batch_alignment_error_rate,
     exact_matches,
     masked_cross_entropy,
     sequence_accuracy,
@@ -100,3 +104,44 @@ def test_accuracy_by_length():
     assert list(accuracy_by_length(correct, lengths)) == [3, 4, 20]
     with pytest.raises(ValueError):
         accuracy_by_length(correct, lengths[:2])
+
+
+SPANS = ((0, 2), None, (2, 3), (0, 4))
+
+
+def test_alignment_errors_are_counted_where_a_span_is_known():
+    weights = torch.tensor([[0.1, 0.6, 0.3, 0.0], [0.0, 0.0, 0.0, 1.0], [0.2, 0.1, 0.1, 0.6], [0.0, 0.0, 0.1, 0.9]])
+    assert alignment_error_rate(weights, SPANS) == pytest.approx(1 / 3)
+    assert alignment_error_rate(weights.tolist(), SPANS) == pytest.approx(1 / 3)
+    end_token = torch.cat([weights, torch.eye(4)[:1]])
+    assert alignment_error_rate(end_token, SPANS) == pytest.approx(1 / 3)
+    assert alignment_error_rate(weights, (None, None, (3, 4), None)) == 0.0
+    assert alignment_error_rate(weights, ((2, 3), None, (0, 3), (0, 3))) == 1.0  # the end of a span lies outside it
+
+
+def test_alignment_errors_of_a_batch_count_each_position_alike():
+    weights = torch.eye(4).expand(2, 4, 4)
+    short = (None, None, None, (0, 3))
+    assert alignment_error_rate(weights[0], SPANS) == 0.0 and alignment_error_rate(weights[0], short) == 1.0
+    assert batch_alignment_error_rate(weights, [SPANS, short]) == pytest.approx(1 / 4)
+    with pytest.raises(ValueError):
+        batch_alignment_error_rate(weights, [SPANS])
+
+
+def test_alignment_errors_refuse_what_they_cannot_count():
+    with pytest.raises(ValueError, match="no target position has a known span"):
+        alignment_error_rate(torch.eye(4), (None,) * 4)
+    with pytest.raises(ValueError, match="expected a row for each of the 4 spans, got 3"):
+        alignment_error_rate(torch.eye(4)[:3], SPANS)
+
+
+@pytest.mark.parametrize("locale", FORMS)
+def test_the_true_alignment_of_a_date_has_no_errors(locale):
+    for form in FORMS[locale]:
+        example = write_date(date(2026, 11, 23), locale, form)
+        right = torch.zeros(11, len(example.source))  # ten characters and the end token
+        for row, span in enumerate(example.spans):
+            if span is not None:
+                right[row, span[1] - 1] = 1.0
+        assert alignment_error_rate(right, example.spans) == 0.0
+        assert alignment_error_rate(right.roll(1, dims=1), example.spans) > 0

@@ -6,6 +6,7 @@ import torch
 from course_lib.data.batches import make_batch
 from course_lib.generation import greedy, write
 from course_lib.recurrent import Decoder, Encoder, Seq2Seq
+from course_lib.recurrent_attention import BahdanauDecoder, LuongDecoder
 
 BOS, EOS, PAD, V = 1, 2, 0, 12
 
@@ -101,3 +102,32 @@ def test_what_is_written_does_not_depend_on_the_target():
     source = [4, 5, 6]
     first, second = (write(model, make_batch([(source, target)]), 8) for target in ([7, 8, 9], [9, 9, 4]))
     assert torch.equal(first, second)
+
+
+def looking_model(cls, **options):
+    torch.manual_seed(4)
+    encoder = Encoder(V, 4, 6, bidirectional=True)
+    model = Seq2Seq(encoder, cls(V, 4, 6, encoder.d_output, encoder.d_context, **options)).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(3)
+    return model
+
+
+@pytest.mark.parametrize(
+    "cls, options",
+    [(BahdanauDecoder, {}), (LuongDecoder, {}), (LuongDecoder, {"input_feeding": True})],
+    ids=["bahdanau", "luong", "luong fed"],
+)
+def test_weights_of_what_was_written(cls, options):
+    """The ids are those of a plain call; the weights those of the same ids, teacher-forced; none falls on padding."""
+    model = looking_model(cls, **options)
+    batch = make_batch([([4 + (n * k) % 8 for k in range(1, n + 1)], [4]) for n in (1, 3, 7)])
+    ids, weights = write(model, batch, 6, need_weights=True)
+    assert torch.equal(ids, write(model, batch, 6)) and len(set(ids.flatten().tolist())) > 1
+    assert weights.shape == (*ids.shape, 7) and not weights.requires_grad
+    fed = torch.cat([torch.full((3, 1), BOS), ids[:, :-1]], dim=1)
+    _, expected = model.decoder(fed, model.encode(batch.source, batch.source_lengths), need_weights=True)
+    torch.testing.assert_close(weights, expected, atol=1e-12, rtol=1e-10)
+    assert not weights[0, :, 1:].any() and not weights[1, :, 3:].any()
+    assert model.training

@@ -1,9 +1,12 @@
 """nbval's kernel, silent, and watched: a dead one is noticed in a second, a hanging one is interrupted or stopped."""
 
 import subprocess
+import sys
 import time
+from pathlib import Path
 from queue import Empty
 
+import psutil
 from nbval.kernel import RunningKernel, start_new_kernel
 
 POLL = 0.5  # seconds between two looks at whether it lives
@@ -38,6 +41,19 @@ class Kernel(RunningKernel):
         )
         self._ensure_iopub_up()
 
+    def peak_memory(self):
+        """The most memory that its process has held so far, in GB; None where there is no such process any more."""
+        return peak_memory(self.pid) if self.pid else None
+
+    def on_gpu(self):
+        """Whether its process has loaded CUDA's driver, which takes memory of the machine for itself."""
+        return bool(self.pid) and loaded_cuda(self.pid)
+
+    @property
+    def pid(self):
+        """The number of its process; None after it was stopped: nbval takes `km` away then."""
+        return getattr(getattr(getattr(self, "km", None), "provisioner", None), "pid", None)
+
     def await_reply(self, msg_id, timeout=None):
         """Wait for the reply to a cell.
 
@@ -64,3 +80,27 @@ class Kernel(RunningKernel):
             self.stop()
             raise Stopped("timeout", f"{reason}, and it could not be interrupted, so the kernel was stopped") from None
         raise Interrupted(reason)
+
+
+def peak_memory(pid):
+    """The most memory (resident, in GB) that a process has held so far; None where there is no such process.
+
+    Linux and Windows keep the peak. macOS does not tell it to other processes: there it is what is held now.
+    """
+    try:
+        if sys.platform == "linux":
+            status = Path(f"/proc/{pid}/status").read_text().splitlines()
+            peaks = [int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:")]  # none if it is dead
+            return peaks[0] / 1e9 if peaks else None
+        held = psutil.Process(pid).memory_info()
+        return getattr(held, "peak_wset", held.rss) / 1e9
+    except (OSError, psutil.Error):
+        return None
+
+
+def loaded_cuda(pid):
+    """Whether a process has loaded CUDA's driver; known on Linux alone."""
+    try:
+        return "/libcuda.so" in Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return False

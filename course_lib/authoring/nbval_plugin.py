@@ -5,7 +5,9 @@ Without `--nbval` or `--nbval-lax` it does nothing and imports nothing. With one
 - items are called after exercises (`softmax[check]`), and a check that fails shows its message alone;
 - the kernel is the Python that runs pytest, a cell may take 120 s, and each notebook stays with one xdist worker;
 - a check passes only if it ran and said so. A removed check, a dead kernel, a cell that takes too long and a notebook
-  that cannot be read are failures that say what happened; see `notebook_items`.
+  that cannot be read are failures that say what happened; see `notebook_items`;
+- under `--nbval`, the peak memory of each notebook's kernel is measured, and above 1.0 GB the notebook fails
+  (on a GPU it is shown only).
 
 `--course-expect=untouched` turns the meaning round for notebooks that nobody has worked on: each check must fail as
 "not attempted" and all other cells must pass, and then the run is green. Trainings are cut short (`COURSE_SMOKE=1`).
@@ -86,7 +88,15 @@ class Notebooks:
             Path(self.config.option.course_report).write_text(json.dumps(self.rows), encoding="utf-8")
 
     def pytest_terminal_summary(self, terminalreporter):
-        rows = exercise_rows(self.rows)
+        self.show_exercises(terminalreporter, exercise_rows(self.rows))
+        memory = [row for row in self.rows if row["role"] == "memory"]
+        if memory:
+            terminalreporter.section("peak memory")
+        for row in memory:
+            mark = "✓" if row["passed"] else "✗"
+            terminalreporter.line(f"{mark} {row['notebook']}  {row['status']}  {row['diagnosis']}".rstrip())
+
+    def show_exercises(self, terminalreporter, rows):
         if not rows:
             return
         columns = ("notebook", "exercise", "status")

@@ -1,4 +1,4 @@
-"""What the nbval plugin collects from a notebook: its cells, and what a notebook of the course lacks.
+"""What the nbval plugin collects from a notebook: its cells, what a notebook of the course lacks, and its memory.
 
 Verdicts fail closed. A check cell passes only if it raised nothing and showed `✓ softmax: passed`. A cell that runs too
 long fails, and the rest still runs if it can be interrupted. When the kernel is gone every later cell fails at once.
@@ -22,6 +22,7 @@ from .outputs import lasting, neutral
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 VERDICT = re.compile(r"✗ \w+: ([a-z ]+)")  # the first line of a CheckFailed
 NOT_ATTEMPTED = "not attempted"
+MEMORY_GB = 1.0  # the most that a solution notebook's kernel may hold; Binder has 2 for everything
 
 
 class Failure(Exception):
@@ -70,7 +71,7 @@ class NotebookFile(IPyNbFile):
             return [self.absent("unknown lesson", str(error))]
         self.cells = self.named(found, exercises)
         checked = {item.exercise for item in self.cells if item.role == "check"}
-        return self.cells + [
+        absent = [
             self.absent(
                 "check removed",
                 f'the check cell of {exercise} is gone: put check("{exercise}") into a cell after the answer',
@@ -79,6 +80,8 @@ class NotebookFile(IPyNbFile):
             for exercise in exercises
             if exercise not in checked
         ]
+        strict = [Memory.from_parent(self, name="memory")] if self.cells and self.config.option.nbval else []
+        return self.cells + absent + strict
 
     def named(self, found, exercises):
         """nbval's items as ours, called `softmax[check]` and, for a copy of the cell, `softmax[check 2]`."""
@@ -233,6 +236,35 @@ class Absent(pytest.Item):
 
     def tell(self, report):
         return row(self, report, self.status, self.message, self.message)
+
+
+class Memory(pytest.Item):
+    """Under `--nbval`, after the last cell of a notebook: the most memory that its kernel has held.
+
+    The limit is for a machine without a GPU, as Binder's are; on a GPU the number is shown only.
+    """
+
+    exercise, role = None, "memory"
+    peak, on_gpu = None, False
+
+    def runtest(self):
+        self.peak = self.parent.kernel.peak_memory()
+        if self.peak is None:
+            raise Failure("the memory of its kernel cannot be measured: it is gone")
+        self.on_gpu = self.parent.kernel.on_gpu()
+        if self.peak > MEMORY_GB and not self.on_gpu:
+            raise Failure(f"its kernel held {self.peak:.2f} GB at its peak, and {MEMORY_GB} GB is the most")
+
+    def repr_failure(self, excinfo):
+        return str(excinfo.value) if isinstance(excinfo.value, Failure) else super().repr_failure(excinfo)
+
+    def reportinfo(self):
+        return self.path, 0, f"{self.path.stem}::memory"
+
+    def tell(self, report):
+        status = "not measured" if self.peak is None else f"{self.peak:.2f} GB" + " with CUDA" * self.on_gpu
+        message = "" if report.passed else str(report.longrepr or "")
+        return row(self, report, status, message, message)
 
 
 def row(item, report, status, message, diagnosis):
