@@ -24,7 +24,7 @@ import {module}
 BLOCKED = ("numpy", "matplotlib", "tqdm", "IPython", "babel", "yaml", "ipywidgets", "rich", "typer")
 
 
-@pytest.mark.parametrize("module", ["device", "masks", "recurrent_cells", "recurrent"])
+@pytest.mark.parametrize("module", ["device", "masks", "recurrent_cells", "recurrent", "attention", "recurrent_attention"])
 def test_imports_with_torch_alone(module):
     script = SCRIPT.format(allowed=ALLOWED, blocked=BLOCKED, module=f"course_lib.{module}")
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)

@@ -1,0 +1,152 @@
+"""Explorables without a browser: twins, pictures, sentences, refusals, and the hook that saves pictures."""
+
+import io
+import json
+import tomllib
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from course_lib import attention
+from course_lib.authoring.catalogue import repo_root
+from course_lib.experiments.bottleneck import load_bottleneck
+from course_lib.explore import alignment, bottleneck, score_lab
+from course_lib.explore.save_hook import WIDGET_VIEW, keep_pictures
+from course_lib.explore.words import CATALOGUE, words
+
+KEYS = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [2.0, 2.0]], dtype=torch.float64)
+
+
+def weights(rows=5, columns=7, seed=0):
+    return torch.softmax(torch.randn(rows, columns, generator=torch.Generator().manual_seed(seed)) * 2, dim=-1)
+
+
+def make(name, lang="en"):
+    if name == "bottleneck":
+        return bottleneck(lang=lang)
+    if name == "alignment":
+        return alignment(weights(), list("3월 17일$"), list("03-17"), source_length=5, lang=lang)
+    return score_lab(KEYS, lang=lang)
+
+
+@pytest.fixture(params=["bottleneck", "alignment", "score_lab"])
+def explorable(request):
+    return make(request.param)
+
+
+def test_the_picture_is_small_opaque_and_the_same_each_time(explorable):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        first, second = explorable.static_png(), make(explorable.NAME).static_png()
+    assert first == second and len(first) <= 20_000
+    image = Image.open(io.BytesIO(first))
+    assert "transparency" not in image.info and len(image.convert("RGB").getcolors()) > 8
+
+
+def test_a_notebook_gets_picture_and_sentence(explorable):
+    data, metadata = explorable._repr_mimebundle_()
+    assert data["text/plain"] == metadata["image/png"]["alt"] == explorable.sentence()
+    assert data["image/png"].startswith("iVBOR")
+
+
+def test_the_page_is_whole_and_asks_nobody(explorable, tmp_path):
+    page = explorable.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "http" not in page.replace("http://www.w3.org", "") and len(page) < 60_000
+    assert "%" + "state%" not in page
+
+
+@pytest.mark.parametrize("name", [name for name in CATALOGUE if name])
+def test_both_languages_say_everything(name):
+    said = words(name)
+    assert said["en"].keys() == said["ko"].keys() and all(all(phrases.values()) for phrases in said.values())
+    assert "{" not in make(name, "ko").sentence() and make(name, "ko").sentence() != make(name).sentence()
+
+
+def test_bottleneck_reads_the_shipped_results():
+    shown, results = bottleneck(task="reverse", length=7, width=100), load_bottleneck()
+    assert (shown.length, shown.width) in {(6, 128), (8, 128)}
+    (row,) = (row for row in results["spread"] if (row["task"], row["width"]) == ("reverse", 128))
+    assert shown.recall() == pytest.approx(row["token_mean"][shown.length], abs=6e-4)
+    assert f" {int(shown.recall() * 100 + 0.5)} %" in shown.sentence()
+    with pytest.raises(Exception, match="width is one of"):
+        shown.width = 5
+
+
+def test_alignment_masks_padding_as_the_library_does():
+    shown, raw = make("alignment"), weights()
+    mask = torch.arange(7) < 5
+    want = attention.masked_softmax(raw.log(), mask)
+    assert np.abs(shown.shown() - want.numpy()).max() < 5e-4
+    shown.mask = False
+    assert np.abs(shown.shown() - raw.numpy()).max() < 5e-4
+    shown.row = 2
+    assert f"{raw[2].max():.2f}" in shown.sentence()
+
+
+def test_alignment_with_nothing_to_see_is_zeros():
+    shown = alignment([[0.5, 0.5]], ["a", "b"], ["c"], source_length=0)
+    assert not shown.shown().any() and "nothing" in shown.sentence()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((np.ones((2, 3)) / 3, ["a"], ["b", "c"]), r"source_tokens holds 1 tokens, but the weights have 3"),
+        ((np.ones((2, 3)) / 3, list("abc"), ["b"]), r"target_tokens holds 1 tokens, but the weights have 2"),
+        ((np.ones((1, 65)) / 65, ["a"] * 65, ["b"]), r"65 tokens; at most 64"),
+        ((np.ones((1, 2, 3)), list("abc"), list("bc")), r"shape \(any, any\), got \(1, 2, 3\)"),
+        (([[np.nan]], ["a"], ["b"]), "NaN"),
+        (([[-1.0]], ["a"], ["b"]), "negative"),
+        (([[1.0]], ["a"], ["b"], 2), "source_length is 2, but the source has 1"),
+    ],
+)
+def test_alignment_refuses(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        alignment(*arguments)
+
+
+def test_score_lab_scores_as_the_library_does():
+    W = torch.tensor([[1.0, 0.5], [-0.5, 2.0]], dtype=torch.float64)
+    query, ones = torch.tensor([[0.3, -1.2]], dtype=torch.float64), torch.ones(2, dtype=torch.float64)
+    shown = score_lab(KEYS, W=W, query=query[0].tolist(), left="general", right="scaled")
+    want = {
+        "dot": attention.dot_score(query, KEYS),
+        "scaled": attention.dot_score(query, KEYS) / 2**0.5,
+        "general": attention.general_score(query, KEYS, W),
+        "additive": attention.additive_score(query, KEYS, W.T, torch.eye(2, dtype=torch.float64), ones),
+    }
+    for kind, scores in want.items():
+        assert np.allclose(shown.scores(kind), scores[0])
+        context, share = attention.attend(scores, KEYS)
+        assert np.allclose(shown.weights(kind), share[0]) and np.allclose(shown.context(kind), context[0])
+        assert f"{shown.weights('general').max():.2f}" in shown.sentence()
+
+
+def test_score_lab_refuses():
+    with pytest.raises(ValueError, match="keys holds 4 rows and values 3"):
+        score_lab(KEYS, KEYS[:3])
+    with pytest.raises(ValueError, match="the plane ends at 3"):
+        score_lab(KEYS * 2)
+
+
+def test_saving_keeps_the_picture_and_drops_the_view():
+    def output(**data):
+        return {"output_type": "display_data", "data": {WIDGET_VIEW: {"model_id": "1"}, **data}, "metadata": {}}
+
+    cell = {"outputs": [output(**{"image/png": "x"}), output(**{"text/plain": "bar"}), {"output_type": "stream"}]}
+    content = {"cells": [cell, {"cell_type": "markdown"}], "metadata": {"widgets": {}, "kernelspec": {}}}
+    keep_pictures({"type": "notebook", "content": content}, path="a.ipynb", contents_manager=None)
+    first, second, _ = cell["outputs"]
+    assert first["data"] == {"image/png": "x"} and WIDGET_VIEW in second["data"]
+    assert content["metadata"] == {"kernelspec": {}}
+    keep_pictures({"type": "file", "content": "text"})
+
+
+def test_installation_switches_the_hook_on():
+    project = tomllib.loads((repo_root() / "pyproject.toml").read_text(encoding="utf-8"))
+    (path,) = project["tool"]["setuptools"]["data-files"]["etc/jupyter/jupyter_server_config.d"]
+    switch = json.loads((repo_root() / path).read_text(encoding="utf-8"))
+    assert switch["ServerApp"]["jpserver_extensions"] == {"course_lib.explore.save_hook": True}
