@@ -509,8 +509,15 @@ claim("8 letters come out better backwards, at every width", min(gain) > 0)
 # Writing backwards helps while strings are short: what was read last is written first, and is still fresh. Sutskever
 # et al. (2014) fed their sources in reversed for the same reason.
 #
-# <!-- explorable: bottleneck -->
-#
+# Move the sliders. *At which place in a string of 20 letters does the memory end, and does a wider vector move that
+# place?*
+
+# %% tags=["explore"]
+from course_lib.explore.bottleneck import bottleneck
+
+bottleneck()
+
+# %% [markdown]
 # ### The same curve on published weights
 #
 # The package `g2p-en` (2019) ships a real Seq2Seq GRU without attention: letters in, English sounds out, 256 numbers in

@@ -386,8 +386,17 @@ claim("Bahdanau looks before it reads the last token", not reacts["additive"])
 claim("Luong looks after it", reacts["dot"] and reacts["general"] and reacts["concat"])
 
 # %% [markdown]
-# <!-- explorable: score_lab -->
+# ## Two scores, one query
 #
+# Three keys lie in the plane, and a query that you can drag, or move with the sliders. *Where must it go so that dot and
+# additive disagree about the best key? What does a longer query do to the weights of the dot score?*
+
+# %% tags=["explore"]
+from course_lib.explore.score_lab import score_lab
+
+score_lab([[1.0, 0.5], [-0.5, 1.0], [0.2, -1.2]])
+
+# %% [markdown]
 # ## Bug hunt: it depends on the neighbours
 #
 # A colleague's model has nearly the loss of yours. In production a user reports that the same date comes out differently

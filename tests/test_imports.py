@@ -24,7 +24,10 @@ import {module}
 BLOCKED = ("numpy", "matplotlib", "tqdm", "IPython", "babel", "yaml", "ipywidgets", "rich", "typer")
 
 
-@pytest.mark.parametrize("module", ["device", "masks", "recurrent_cells", "recurrent", "attention", "recurrent_attention"])
+ALONE = ["device", "masks", "attention", "recurrent_cells", "recurrent", "recurrent_attention"]
+
+
+@pytest.mark.parametrize("module", ALONE)
 def test_imports_with_torch_alone(module):
     script = SCRIPT.format(allowed=ALLOWED, blocked=BLOCKED, module=f"course_lib.{module}")
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)

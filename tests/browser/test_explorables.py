@@ -16,7 +16,8 @@ from .labdrive import LOCAL, Notebook, lab_server
 pytestmark = pytest.mark.browser
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-FOUND = "() => axe.run(document, {runOnly: ['wcag2a', 'wcag2aa']}).then(r => r.violations.map(v => [v.id, v.nodes[0].html]))"
+RUN = "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa']})"
+FOUND = f"() => {RUN}.then(r => r.violations.map(v => [v.id, v.nodes[0].html]))"
 
 
 def notebook_of(*sources):
@@ -90,7 +91,8 @@ def test_reads_well_in_both_themes_and_on_a_phone(visit, name, lang):
     views = ["lines", "matrix"] if name == "alignment" else [None]
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        page.wait_for_function(f"() => document.querySelector('#explorable').dataset.dark === '{scheme == 'dark'}'.toLowerCase()")
+        dark = "true" if scheme == "dark" else "false"
+        page.locator(f"#explorable[data-dark={dark}]").wait_for(timeout=5_000)
         for view in views:
             if view:
                 page.locator("select").first.select_option(view)
@@ -109,7 +111,8 @@ def test_bottleneck_by_keys(visit):
     page = visit(explorable)
     for task in ("copy", "reverse"):
         page.get_by_label("task").select_option(task)
-        for slider, key in (("length", "End"), ("width", "End"), ("length", "ArrowLeft"), ("length", "Home"), ("width", "Home")):
+        for step in ("length End", "width End", "length ArrowLeft", "length Home", "width Home"):
+            slider, key = step.split()
             page.get_by_label(slider, exact=True).press(key)
             follow(explorable, page)
             assert float(page.locator("#explorable").get_attribute("data-recall")) == explorable.recall()
@@ -209,7 +212,7 @@ def test_in_lab_a_later_cell_reads_the_state_and_the_picture_stays(context, tmp_
         notebook = Notebook.open(context.new_page(), url, "a.ipynb")
         notebook.run("cell-0")
         live = notebook.cell("cell-0").locator(".course-explorable[data-ready='1']")
-        live.wait_for(timeout=30_000)
+        live.wait_for(timeout=8_000)
         live.locator("[data-key='row-0']").press("ArrowDown")
         live.locator("[data-key='row-1']").press("b")  # would insert a cell, were it Lab's
         notebook.page.wait_for_timeout(400)
