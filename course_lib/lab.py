@@ -19,6 +19,8 @@ def open_lab(arguments, browser=True):
         print(f"course: {first.name} has not been built yet: run `course build`", file=sys.stderr)
         return 1
     options = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{first.relative_to(root).as_posix()}"]
+    # An editable install brings no configuration files, so the hook that keeps pictures is switched on here.
+    options.append("--ServerApp.jpserver_extensions=course_lib.explore.save_hook=True")
     if not browser:
         options.append("--no-browser")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
