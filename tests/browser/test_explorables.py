@@ -9,7 +9,9 @@ import nbformat
 import numpy as np
 import pytest
 
-from course_lib.explore import alignment, bottleneck, score_lab
+from course_lib.explore.alignment import alignment
+from course_lib.explore.bottleneck import bottleneck
+from course_lib.explore.score_lab import score_lab
 
 from .labdrive import LOCAL, Notebook, lab_server
 
@@ -195,7 +197,7 @@ def test_score_lab_by_keys_and_by_hand(visit):
     agree()
 
 
-MAKE = """from course_lib.explore import alignment
+MAKE = """from course_lib.explore.alignment import alignment
 shown = alignment([[0.9, 0.1], [0.2, 0.8]], ["하나", "둘"], ["one", "two"])
 shown"""
 

@@ -13,8 +13,10 @@ from PIL import Image
 from course_lib import attention
 from course_lib.authoring.catalogue import repo_root
 from course_lib.experiments.bottleneck import load_bottleneck
-from course_lib.explore import alignment, bottleneck, score_lab
+from course_lib.explore.alignment import alignment
+from course_lib.explore.bottleneck import bottleneck
 from course_lib.explore.save_hook import WIDGET_VIEW, keep_pictures
+from course_lib.explore.score_lab import score_lab
 from course_lib.explore.words import CATALOGUE, words
 
 KEYS = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [2.0, 2.0]], dtype=torch.float64)
