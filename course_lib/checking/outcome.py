@@ -10,7 +10,7 @@ FAILED = "failed"
 TOO_SLOW = "too slow"
 
 SEEN_IN = "  seen in:"
-WIDTH = 96
+WIDTH = 80
 
 
 @dataclass(frozen=True)
