@@ -21,6 +21,17 @@ def make_rnn(cell, d_input, d_hidden, bidirectional=False):
     return CELLS[cell](d_input, d_hidden, batch_first=True, bidirectional=bidirectional)
 
 
+def first_hidden(rnn, bridge, context):
+    """tanh(W c + b), a decoder's state before its first token, as torch's network takes it; for an LSTM its h and c.
+
+    bridge: linear layer to the width of the state, for an LSTM twice that. context: (B, d_context).
+    """
+    first = torch.tanh(bridge(context)).unsqueeze(0)  # (1, B, H), or (1, B, 2H) for an LSTM
+    if isinstance(rnn, nn.LSTM):
+        return tuple(part.contiguous() for part in first.chunk(2, dim=-1))
+    return first
+
+
 class Encoder(nn.Module):
     """Reads a sentence; the state after its last real token is all that the decoder gets.
 
@@ -73,10 +84,7 @@ class Decoder(nn.Module):
         outputs (B, S, d_output) and mask (B, 1, S) are for decoders that look back; this one cannot.
         Returns (hidden, context): hidden as torch's network takes it; context None where no later step reads it.
         """
-        first = torch.tanh(self.bridge(context)).unsqueeze(0)  # (1, B, H), or (1, B, 2H) for an LSTM
-        if isinstance(self.rnn, nn.LSTM):
-            first = tuple(part.contiguous() for part in first.chunk(2, dim=-1))
-        return first, context if self.every_step else None
+        return first_hidden(self.rnn, self.bridge, context), context if self.every_step else None
 
     def forward(self, decoder_input, state):
         """All steps at once, each fed the true token before (teacher forcing). decoder_input: (B, T).

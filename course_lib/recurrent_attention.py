@@ -9,11 +9,11 @@ import torch
 from torch import nn
 
 from course_lib.attention import attend, compare_features, dot_score, general_score
-from course_lib.recurrent import make_rnn
+from course_lib.recurrent import first_hidden, make_rnn
 
 
 class AttentionDecoder(nn.Module):
-    """What both decoders share: embedding, bridge, the hidden state as torch's networks take it."""
+    """What both decoders share: embedding, RNN, bridge, output layer; `forward` and `step` in terms of `look`."""
 
     def __init__(self, vocab_size, d_embedding, d_input, d_hidden, d_context, d_predict, cell):
         super().__init__()
@@ -21,13 +21,6 @@ class AttentionDecoder(nn.Module):
         self.rnn = make_rnn(cell, d_input, d_hidden)
         self.bridge = nn.Linear(d_context, d_hidden * (2 if cell == "lstm" else 1))
         self.output = nn.Linear(d_predict, vocab_size)
-
-    def first_hidden(self, context):
-        """tanh(W c + b), the state before the first token; for an LSTM its h and c."""
-        first = torch.tanh(self.bridge(context)).unsqueeze(0)  # (1, B, H), or (1, B, 2H) for an LSTM
-        if isinstance(self.rnn, nn.LSTM):
-            return tuple(part.contiguous() for part in first.chunk(2, dim=-1))
-        return first
 
     def forward(self, decoder_input, state, need_weights=False):
         """All steps, each fed the true token before. decoder_input: (B, T).
@@ -67,7 +60,7 @@ class BahdanauDecoder(AttentionDecoder):
 
     def start(self, outputs, context, mask):
         """outputs: (B, S, d_output). context: (B, d_context). mask: (B, 1, S), True = a real token."""
-        return self.first_hidden(context), (outputs, outputs @ self.W_k, mask)  # keys: (B, S, A)
+        return first_hidden(self.rnn, self.bridge, context), (outputs, outputs @ self.W_k, mask)  # keys: (B, S, A)
 
     def look(self, tokens, state):
         """tokens: (B, T). Returns logits (B, T, vocab_size), the state after them, weights (B, T, S)."""
@@ -118,7 +111,7 @@ class LuongDecoder(AttentionDecoder):
 
     def start(self, outputs, context, mask):
         """outputs: (B, S, d_output). context: (B, d_context). mask: (B, 1, S), True = a real token."""
-        hidden = self.first_hidden(context)
+        hidden = first_hidden(self.rnn, self.bridge, context)
         fed = torch.zeros_like(visible(hidden)) if self.input_feeding else None
         keys = outputs @ self.W[-outputs.shape[-1] :] if self.score_name == "concat" else outputs
         return (hidden, fed), (outputs, keys, mask)

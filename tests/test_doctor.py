@@ -1,4 +1,4 @@
-"""`course doctor`: memory and device. (Its other lines are tested in `test_cli`.)"""
+"""`course doctor`: one line for each topic, and what to do where something is missing."""
 
 import builtins
 from types import SimpleNamespace
@@ -90,3 +90,54 @@ def test_a_gpu_is_named_with_its_memory(on_cpu):
     on_cpu.setattr(torch.cuda, "mem_get_info", lambda chosen: (3e9, 8e9))
     found = doctor.device()
     assert found.text.endswith("Some GPU, 3.0 of 8.0 GB free") and not found.advice
+
+
+
+def test_doctor_has_one_line_for_each_topic(capsys):
+    doctor.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[4:].split(":")[0] for line in lines] == [
+        "Python", "packages", "device", "memory", "disk", "Korean font", "Chromium",
+    ]  # fmt: skip
+
+
+def test_doctor_compares_with_the_pins(monkeypatch, tmp_path):
+    (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["numpy>=2", "torch"]\n')
+    (tmp_path / "constraints.txt").write_text("numpy==2.4.6\ntorch==2.13.0\nruff==1.0\nold==1 ; python_version < '3'\n")
+    here = {"numpy": "2.4.6", "torch": "2.13.0"}
+    monkeypatch.setattr(doctor, "installed", here.get)
+    assert doctor.packages(tmp_path) == (
+        "packages",
+        "2 of 3 pinned packages are here, all in their pinned version",
+        "",
+        True,
+    )
+    here["numpy"] = "2.0.0"
+    found = doctor.packages(tmp_path)
+    assert "numpy is 2.0.0, not 2.4.6" in found.text and found.advice and not found.needed
+    del here["torch"]
+    found = doctor.packages(tmp_path)
+    assert "torch is missing" in found.text and found.advice and found.needed
+
+
+def test_doctor_ignores_local_build_tags(monkeypatch):
+    monkeypatch.setattr(doctor.metadata, "version", lambda name: "2.13.0+cpu")
+    assert doctor.installed("torch") == "2.13.0"
+
+
+def test_doctor_fails_only_where_a_lesson_would(monkeypatch, capsys):
+    for name in ("python", "packages", "device", "memory", "disk", "korean_font", "browser"):
+        monkeypatch.setattr(doctor, name, lambda: doctor.Finding("topic", "fine"))
+    assert doctor.main() == 0
+    monkeypatch.setattr(doctor, "browser", lambda: doctor.Finding("topic", "none", "get one", needed=False))
+    assert doctor.main() == 0
+    monkeypatch.setattr(doctor, "disk", lambda: doctor.Finding("topic", "full", "free some"))
+    assert doctor.main() == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "-   topic: none. get one"
+
+
+def test_doctor_reports_a_device_that_is_not_there(monkeypatch):
+    monkeypatch.setenv("COURSE_DEVICE", "tpu")
+    assert "COURSE_DEVICE" in doctor.device().advice
+
+

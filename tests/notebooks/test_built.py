@@ -12,7 +12,7 @@ from course_lib.checking.observe import STUB_TEXT
 
 # folders of one machine, and hosts that only some machines reach
 MACHINE = re.compile(
-    r"/home/\w|/root/|/Users/\w|/tmp/|/work/|\b[A-Z]:\\|ipykernel_\d|\b0x[0-9a-f]{6,}|--(extra-)?index-url"
+    r"/(home|Users)/\w|/(root|tmp|work)/|\b[A-Z]:\\|ipykernel_\d|\b0x[0-9a-f]{6,}|--(extra-)?index-url"
     r"|\b(localhost|127\.0\.0\.1)\b|://[^/\s]*(artifactory|nexus|registry|mirror|proxy|\.internal|\.corp|\.local)\b"
 )
 
