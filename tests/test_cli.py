@@ -1,11 +1,12 @@
 """The `course` command: what it passes on, what it says about unknown names, and how `course test` counts."""
 
+import sys
 from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
-from course_lib import cli, lab
+from course_lib import cli, lab, testing
 from course_lib.authoring import build, catalogue, checker, reset
 
 COMMANDS = ("lab", "check", "build", "reset", "matrix", "experiment", "bench", "doctor", "test")
