@@ -3,12 +3,15 @@
 import inspect
 import sys
 import textwrap
+from dataclasses import replace
 
 from course_lib import exercises
 from course_lib.checking import FAILED, CheckFailed, Outcome, examine
 from course_lib.checking.display import show
 from course_lib.checking.keep import portable_source, revive
 from course_lib.checking.store import load_progress, load_work, save_work, update_progress
+
+NOT_KEPT = "it needs something else of this notebook, so `mine` will give the course's version elsewhere"
 
 
 def check(answer, *, seed=0):
@@ -30,21 +33,23 @@ def check(answer, *, seed=0):
     update_progress(name, status=outcome.status, attempts=attempts)
     if not outcome.passed:
         raise CheckFailed(outcome)
-    _keep(exercise, function, namespace, seed)
+    if not _keep(exercise, function, namespace, seed):
+        outcome = replace(outcome, note=f"{outcome.note} {NOT_KEPT}".strip())
     show(outcome.lines())
 
 
 def _keep(exercise, function, namespace, seed):
-    """Store an answer that passed, if its source runs by itself and still passes."""
+    """Store an answer that passed, if its source runs by itself and still passes; returns whether it does."""
     source = portable_source(function, namespace)
     if source is None:
-        return
+        return False
     try:
-        revived = revive(exercise.name, source)
-    except Exception:
-        return
-    if examine(exercise, revived, seed=seed).passed:
+        kept = examine(exercise, revive(exercise.name, source), seed=seed).passed
+    except Exception:  # the source is the learner's: away from its notebook it may raise anything
+        return False
+    if kept:
         save_work(exercise.name, source)
+    return kept
 
 
 def mine(name):
@@ -56,7 +61,7 @@ def mine(name):
             function = revive(name, source)
             print(f"{name}: yours")
             return function
-        except Exception as error:
+        except Exception as error:  # what was kept is the learner's file, and may have been edited
             print(f"{name}: the course's (yours was kept, but does not run: {type(error).__name__}: {error})")
             return exercise.reference
     print(f"{name}: the course's (yours has not passed its check yet)")

@@ -41,18 +41,11 @@ class Card:
         return f'<div style="{_STYLE}">{paragraphs}<table><tr>{cells}</tr>{body}</table></div>'
 
 
-def in_notebook():
-    """Whether an IPython kernel runs this code."""
-    ipython = sys.modules.get("IPython")
-    return bool(ipython and ipython.get_ipython() and hasattr(ipython.get_ipython(), "kernel"))
-
-
 def show(lines, table=None):
     """Show lines, and a table below them (rows of cells, the first row is the head)."""
     card = Card(lines, table)
-    if in_notebook():
-        from IPython.display import display
-
-        display(card)
+    ipython = sys.modules.get("IPython")
+    if ipython and ipython.get_ipython():
+        ipython.display.display(card)
     else:
         print(card)

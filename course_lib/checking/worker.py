@@ -13,6 +13,7 @@ from importlib import import_module
 import torch
 
 from .describe import is_empty
+from .limits import TooSlow
 from .modules import as_function
 from .remote import Peer, RemoteFunction, WorkerDied
 
@@ -85,9 +86,7 @@ class _Watched(RemoteFunction):
             status = self.worker.process.wait() if self.worker.process else "unknown"
             self.worker.stop()
             raise WorkerDied(f"the process that ran it died (status {status})") from None
-        except Exception:
-            raise
-        except BaseException:
+        except (TooSlow, KeyboardInterrupt):
             self.worker.stop()
             raise
 

@@ -51,6 +51,25 @@ def test_an_answer_from_a_notebook_brings_its_imports():
     torch.testing.assert_close(mine("softmax")(torch.zeros(2)), torch.full((2,), 0.5))
 
 
+class Sharpener:
+    """Something that no source can bring along."""
+
+    factor = 1.0
+
+
+SHARPENER = Sharpener()
+
+
+def test_an_answer_that_cannot_be_carried_along_passes_and_says_so(capsys):
+    def softmax(scores, dim=-1):
+        return torch.softmax(scores * SHARPENER.factor, dim)
+
+    check(softmax)
+    out = capsys.readouterr().out
+    assert "✓ softmax: passed" in out and "needs something else of this notebook" in out
+    assert "softmax" not in store.load_work()
+
+
 def test_without_a_pass_the_course_answers(capsys):
     assert mine("encode").__name__ == "encode"
     assert "the course's" in capsys.readouterr().out
