@@ -79,8 +79,9 @@ def exact(seed, dtype=torch.float64):
     before, python_state = torch.get_default_dtype(), random.getstate()
     try:
         torch.set_default_dtype(dtype)
-        # A notebook may have moved torch's default device; a check stays on the CPU.
-        with torch.device("cpu"), torch.random.fork_rng(devices=[]), torch.inference_mode(False), torch.enable_grad():
+        # A notebook may have moved torch's default device, or switched gradients off (`inference_mode(False)` also
+        # undoes `no_grad`); a check stays on the CPU and needs them.
+        with torch.device("cpu"), torch.random.fork_rng(devices=[]), torch.inference_mode(False):
             torch.manual_seed(seed)
             random.seed(seed)
             yield

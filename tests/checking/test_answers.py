@@ -97,6 +97,13 @@ def swallows_everything(scores, dim=-1):
             pass
 
 
+def catches_the_alarm(scores, dim=-1):
+    try:
+        time.sleep(30)
+    except:  # noqa: E722 (what a learner may write)
+        time.sleep(30)
+
+
 def fails(scores, dim=-1):
     return right(scores, dim) @ torch.ones(7)
 
@@ -141,6 +148,7 @@ BAD = [
     (for_ever, FAILED, "without end"),
     (sleeps, TOO_SLOW, "longer than"),
     (swallows_everything, TOO_SLOW, "longer than"),
+    (catches_the_alarm, TOO_SLOW, "longer than"),
     (fails, FAILED, "Which shapes meet"),
     (one_argument, FAILED, "signature"),
     (leaves_the_process, FAILED, "SystemExit"),
@@ -222,12 +230,11 @@ def test_the_same_seed_says_the_same_thing():
 
 def test_surroundings_are_given_back():
     before = torch.get_rng_state()
-    torch.set_grad_enabled(False)
-    try:
-        assert examine(SOFTMAX, right).passed, "gradients are on inside a check, whatever the notebook set"
-        assert not torch.is_grad_enabled()
-    finally:
-        torch.set_grad_enabled(True)
+    for switched_off in (torch.no_grad, torch.inference_mode):
+        with switched_off():
+            assert examine(SOFTMAX, detached).law == "gradient", "gradients are on, whatever the notebook set"
+            assert examine(SOFTMAX, right).passed
+            assert not torch.is_grad_enabled()
     assert torch.get_default_dtype() == torch.float32
     assert torch.equal(before, torch.get_rng_state())
 

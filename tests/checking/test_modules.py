@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from course_lib.checking import FAILED, WRONG, Case, Exercise, examine, mistake
+from course_lib.checking.modules import as_function
 from course_lib.checking.worker import Worker
 
 
@@ -56,6 +57,27 @@ EXERCISE = Exercise(
     name="Scorer", reference=Scorer, cases=cases, accepts=(), hints=("Look at W.",), is_module=True,
     mistakes=(mistake("tanh is missing. What bounds the features?", source="A019")(NoTanh),),
 )  # fmt: skip
+
+
+class WithDropout(Scorer):
+    def forward(self, x):
+        return super().forward(nn.functional.dropout(x, 0.5, self.training))
+
+
+def test_a_class_is_judged_in_evaluation_mode_unless_a_case_asks_for_training():
+    """Dropout is off; random streams are never compared."""
+    assert examine(EXERCISE, WithDropout).passed
+    seen = []
+
+    class Notes(Scorer):
+        def forward(self, x):
+            seen.append(self.training)
+            return super().forward(x)
+
+    init, state, args = next(iter(cases(torch.Generator()))).args
+    for training in (False, True):
+        as_function(Notes)(init, {name: value.float() for name, value in state.items()}, (args[0].float(),), training)
+    assert seen == [False, True]
 
 
 def find(kind):

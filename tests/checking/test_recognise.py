@@ -1,0 +1,73 @@
+"""How a known mistake is chosen: everywhere, then on the first group that fails, then wherever the answer ran."""
+
+import torch
+
+from course_lib.checking import FAILED, WRONG, Case, Exercise, examine, mistake
+
+
+def double(x):
+    return 2 * x
+
+
+@mistake("It is added, not doubled. What is twice 5?", source="a toy")
+def adds_two(x):
+    return x + 2
+
+
+@mistake("Short rows are added to, long ones tripled. Why the difference?", source="a toy that agrees on short rows")
+def adds_two_to_short_rows(x):
+    return x + 2 if x.numel() < 5 else 3 * x
+
+
+@mistake("It is squared. What is twice 5?", source="a toy")
+def squares(x):
+    return x**2
+
+
+def cases(generator):
+    def row(length):
+        return (1.0 + torch.rand(length, generator=generator, dtype=torch.float64),)
+
+    yield Case("short", row(3), group="short")
+    yield Case("another short one", row(4), group="short")
+    yield Case("long", row(6), group="long")
+
+
+EXERCISE = Exercise(
+    name="double", reference=double, cases=cases, accepts=(), hints=("Twice.",),
+    mistakes=(adds_two, adds_two_to_short_rows, squares),
+)  # fmt: skip
+
+
+def test_the_same_on_every_case_is_named_even_where_another_agrees_on_a_group():
+    assert examine(EXERCISE, adds_two.wrong).mistake == "adds_two"
+    assert examine(EXERCISE, adds_two_to_short_rows.wrong).mistake == "adds_two_to_short_rows"
+
+
+def test_two_mistakes_at_once_are_named_by_the_first_group_that_fails():
+    assert examine(EXERCISE, lambda x: x**2 if x.numel() < 5 else x - 7).mistake == "squares"
+
+
+def test_where_two_mistakes_fit_none_is_named():
+    outcome = examine(EXERCISE, lambda x: x + 2 if x.numel() < 5 else x - 7)
+    assert (outcome.status, outcome.mistake) == (WRONG, None)
+    assert "What is twice" not in outcome.message
+
+
+def test_an_answer_that_breaks_off_is_named_by_what_it_does_where_it_runs():
+    def squares_some_rows(x):
+        if x.numel() == 4:
+            raise IndexError("no fourth entry")
+        return x**2
+
+    assert examine(EXERCISE, squares_some_rows).mistake == "squares"
+
+
+def test_a_right_answer_that_breaks_off_is_an_exception_not_a_mistake():
+    def doubles_some_rows(x):
+        if x.numel() == 4:
+            raise IndexError("no fourth entry")
+        return 2 * x
+
+    outcome = examine(EXERCISE, doubles_some_rows)
+    assert (outcome.status, outcome.mistake) == (FAILED, None) and "no fourth entry" in outcome.message
