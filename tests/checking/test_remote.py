@@ -52,6 +52,10 @@ def shouts(scores, dim=-1):
     return torch.softmax(scores, dim)
 
 
+def makes_its_own_zeros(scores, dim=-1):
+    return torch.softmax(scores, dim) + torch.zeros(1)
+
+
 def an_array(scores, dim=-1):
     return np.ones(3)
 
@@ -112,6 +116,11 @@ def test_failures_are_told_apart_and_the_next_answer_is_judged(worker, name, sta
     assert outcome.status == status
     assert words in outcome.message
     assert examine(SOFTMAX, worker.load("shouts")).passed
+
+
+def test_the_default_dtype_of_this_side_holds_on_the_other(worker):
+    """Ordinary code is judged alike: `torch.zeros(1)` is float32 while the law asks for float32, float64 otherwise."""
+    assert examine(SOFTMAX, worker.load("makes_its_own_zeros")).passed
 
 
 def test_an_exception_carries_kind_and_text(worker):
