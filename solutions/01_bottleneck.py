@@ -190,7 +190,7 @@ claim("40 tokens take at least 40 steps, one after another", calls >= 40)
 # ### A long way for a signal
 #
 # *The keys that the neighbour of my sister's teacher had left on the kitchen table **were** gone.* Between *keys* and
-# *were* lie eleven words. In a recurrent network what is known of *keys* must survive every one of those steps, and so
+# *were* lie thirteen words. In a recurrent network what is known of *keys* must survive every one of those steps, and so
 # must the gradient on its way back.
 #
 # <!-- concept: L1-cells -->
@@ -215,6 +215,7 @@ plain, lstm = nn.RNN(16, 64, batch_first=True), nn.LSTM(16, 64, batch_first=True
 with torch.no_grad():
     lstm.bias_hh_l0[64:128] = 5.0  # the forget gates: sigmoid(5) = 0.993
 
+between = "that the neighbour of my sister's teacher had left on the kitchen table".split()
 steps = list(range(1, 42, 4))
 plain_curve = [sensitivity(plain, S) for S in steps]
 lstm_curve = [sensitivity(lstm, S) for S in steps]
@@ -228,6 +229,7 @@ show(
     figure,
     "The plain RNN's gradient falls exponentially with distance; the open LSTM's hardly falls.",
 )
+claim("thirteen words stand between the subject and its verb", len(between) == 13)
 claim("the plain cell's gradient falls below a millionth", plain_curve[-1] < 1e-6 * plain_curve[0])
 claim("an open gate keeps more than a tenth of it", lstm_curve[-1] > 0.1 * lstm_curve[0])
 
@@ -558,6 +560,7 @@ def sounds_kept(count, tries=200):
 
 if g2p_installed():
     published = Pronouncer(load_g2p())
+    claim("the vector between holds 256 numbers", published.decoder.hidden_size == 256)
     alone = dict(zip(WORDS, pronounce(published, WORDS), strict=True))
     kept = [sounds_kept(count) for count in range(1, 6)]
     print("animal →", " ".join(pronounce(published, ["animal"])[0]))
