@@ -48,10 +48,12 @@ device = pick_device()
 # A GRU with 64 numbers of state copies strings. This is lesson 1's measurement, three seeds, 1,200 steps.
 
 # %%
-spread = load_bottleneck()["spread"]
-fixed_vector = next(row for row in spread if (row["task"], row["width"]) == ("copy", 64))[
-    "token_mean"
-]
+grid = load_bottleneck()
+row = next(row for row in grid["spread"] if (row["task"], row["width"]) == ("copy", 64))
+fixed_vector = row["token_mean"]
+claim(
+    "it was made with 1,200 steps and three seeds", (grid["steps"], len(grid["seeds"])) == (1200, 3)
+)
 print({length: f"{share:.0%}" for length, share in fixed_vector.items()})
 claim(
     "through one vector of 64 numbers, less than a third of 20 letters survive",
@@ -282,7 +284,7 @@ claim("with attention, more than 4 in 5", looking_100 > 0.8)
 claim("at least 98 % of 1,000 unseen dates after 200 steps", looking_200 >= 0.98)
 
 # %% [markdown]
-# Honesty first: a date fits into 64 numbers, so the model of lesson 1 gets there too, only several times later. What
+# Honesty first: a date fits into 64 numbers, so the model of lesson 1 gets there too, only later. What
 # attention removes is the *need* to squeeze. The next experiment shows that on a task where squeezing is hopeless.
 #
 # <!-- concept: L2-heatmap -->
@@ -383,6 +385,7 @@ sentences = [
 ]
 love = ("나는 너를 사랑해".split(), "I love you".split())
 seen = [pair for pair in sentences if pair != love]
+claim("three hundred sentences, one kept back", (len(sentences), len(seen)) == (300, 299))
 korean = Vocabulary.from_sequences([source for source, _ in seen])
 english = Vocabulary.from_sequences([target for _, target in seen])
 

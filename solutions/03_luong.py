@@ -332,9 +332,9 @@ claim(
 )
 
 # %% [markdown]
-# After the same number of steps the plainest scores are a little behind here, and a step takes them about half to two
-# thirds of the time, mostly because the RNN of Luong's decoder need not wait for attention. Which score is best depends
-# on the task; that multiplicative scores are good enough is what the field built on.
+# Compare the columns of your own table. The plainest scores may need a few more steps; a step of theirs is faster, mostly
+# because the RNN of Luong's decoder need not wait for attention. Which score is best depends on the task; that
+# multiplicative scores are good enough is what the field built on.
 #
 # | | Bahdanau | Luong |
 # | --- | --- | --- |
