@@ -14,7 +14,6 @@ from packaging.version import Version
 
 from course_lib.authoring.catalogue import repo_root
 
-KOREAN_FONTS = ("Nanum", "Noto Sans CJK", "Noto Sans KR", "Malgun Gothic", "Apple SD Gothic", "AppleGothic")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
 ENOUGH_GB = 1  # for notebooks, trained models and temporary files
 MEMORY_GB = 1.0  # for one lesson: the tests hold every solution notebook below
@@ -136,11 +135,10 @@ def disk():
 
 
 def korean_font():
-    from matplotlib import font_manager
+    from course_lib.figures import hangul_fonts
 
-    names = sorted({font.name for font in font_manager.fontManager.ttflist if font.name.startswith(KOREAN_FONTS)})
-    if names:
-        return Finding("Korean font", names[0])
+    if hangul_fonts():
+        return Finding("Korean font", hangul_fonts()[0])
     advice = "Figures show boxes for Korean letters; on Debian and Ubuntu: sudo apt install fonts-nanum"
     return Finding("Korean font", "none", advice, needed=False)
 

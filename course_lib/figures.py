@@ -1,7 +1,10 @@
 """One style for every figure of the course: opaque white PNG, few colours, readable in light and dark themes."""
 
 import io
+import warnings
 from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib import font_manager
@@ -9,16 +12,36 @@ from matplotlib.figure import Figure
 
 # Okabe and Ito's colours for lines: told apart without colour vision, the darkest first.
 LINES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-HANGUL = ("NanumGothic", "Noto Sans CJK KR", "Noto Sans KR", "Apple SD Gothic Neo", "Malgun Gothic")
+# Fonts with Korean letters, the first that is there is taken, and how their files are called.
+HANGUL = ("NanumGothic", "Noto Sans CJK KR", "Noto Sans KR", "Apple SD Gothic Neo", "AppleGothic", "Malgun Gothic")
+HANGUL_FILES = ("nanumgothic.", "nanumgothic-regular", "notosanscjk", "notosanskr", "applesdgothic", "applegothic",
+                "malgun")  # fmt: skip
 COLOURS = 64
+
+
+@lru_cache(maxsize=1)
+def hangul_fonts():
+    """The names in HANGUL that matplotlib can draw with, as a tuple."""
+    known = _known_hangul()
+    if not known:
+        # matplotlib's list is made once and kept: a font that was installed afterwards is not in it.
+        for path in font_manager.findSystemFonts():
+            if Path(path).name.lower().replace(" ", "").startswith(HANGUL_FILES):
+                font_manager.fontManager.addfont(path)
+        known = _known_hangul()
+    return known
+
+
+def _known_hangul():
+    present = set(font_manager.get_font_names())
+    return tuple(name for name in HANGUL if name in present)
 
 
 @contextmanager
 def style():
     """matplotlib settings of the course, given back afterwards. Fonts are asked glyph by glyph, Hangul ones last."""
-    present = set(font_manager.get_font_names())
     settings = {
-        "font.family": ["DejaVu Sans", *[name for name in HANGUL if name in present]],
+        "font.family": ["DejaVu Sans", *hangul_fonts()],
         "axes.prop_cycle": mpl.cycler(color=LINES),
         "axes.grid": True,
         "axes.spines.top": False,
@@ -43,7 +66,9 @@ def png(figure):
     """The figure as PNG bytes, 64 colours without dither, no date or version inside: the same bytes every time."""
     from PIL import Image
 
-    with style():
+    with style(), warnings.catch_warnings():
+        # One warning for every letter would bury the lesson; `course doctor` says which font is missing.
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font", UserWarning)
         raw = io.BytesIO()
         figure.savefig(raw, format="png", metadata={"Software": None})
     small = Image.open(raw).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
