@@ -4,9 +4,12 @@ query (..., T, Dq), key (..., S, Dk), value (..., S, Dv); scores and weights (..
 keys. A mask is boolean, True = may attend, broadcastable to (..., T, S).
 """
 
-import torch
+import math
 
-from course_lib.masks import require_bool
+import torch
+from torch.nn import functional
+
+from course_lib.masks import combine_masks, require_bool
 
 
 def additive_score(query, key, W_q, W_k, v):
@@ -66,6 +69,90 @@ def masked_softmax(scores, mask=None):
 def context_vector(weights, value):
     """The weighted mean of the values. weights: (..., T, S). value: (..., S, Dv). Returns (..., T, Dv)."""
     return weights @ value
+
+
+def scaled_dot_score(query, key):
+    """q · k / √Dk for every pair (Vaswani et al. 2017, eq. 1). Returns (..., T, S).
+
+    Dk is the width of the query that comes in, which is one head's. Half precision is computed in float32: a sum of
+    products may exceed float16's largest number even where the scaled score does not.
+    """
+    if query.dtype in (torch.float16, torch.bfloat16):
+        query, key = query.float(), key.float()
+    return dot_score(query, key) / math.sqrt(query.shape[-1])
+
+
+def scaled_dot_product_attention(query, key, value, *, mask=None, bias=None, dropout=0.0, need_weights=False):
+    """softmax(Q K^T / √Dk + bias) V over the allowed keys (Vaswani et al. 2017, eq. 1).
+
+    query: (..., T, Dk). key: (..., S, Dk). value: (..., S, Dv); leading axes broadcast.
+    mask: bool, True = may attend, broadcastable to (..., T, S). A query without any allowed key gets weights and output
+    0, with finite gradients. bias: floats added to the scaled scores, broadcastable to (..., T, S); -inf hides.
+    dropout: share of the weights that is dropped; it knows no training mode, so the caller passes 0 in evaluation.
+    need_weights: return the weights (before dropout) as well; otherwise torch's fused kernel computes the same without
+    ever holding the (T, S) matrix.
+    Returns (output (..., T, Dv), weights (..., T, S) or None), in the query's dtype.
+    Raises ValueError for shapes that do not fit, TypeError for a mask that is not boolean.
+    """
+    shape = _scores_shape(query, key, value)
+    mask = _fitting(mask, "mask", shape)
+    if _fitting(bias, "bias", shape) is not None:
+        # A bias of -inf hides like a mask, rows of nothing else included.
+        mask, bias = combine_masks(mask, bias != -math.inf), bias.masked_fill(bias == -math.inf, 0.0)
+    if not need_weights:
+        return _fused(query, key, value, mask, bias, dropout, shape), None
+    scores = scaled_dot_score(query, key)
+    if bias is not None:
+        scores = scores + bias
+    weights = masked_softmax(scores, mask).to(query.dtype)
+    return context_vector(functional.dropout(weights, dropout), value), weights
+
+
+def _fused(query, key, value, mask, bias, dropout, shape):
+    query, key, value = (each.expand(*shape[:-2], *each.shape[-2:]) for each in (query, key, value))
+    empty = None
+    if mask is not None:
+        # torch's kernels differ on a row without any key. It sees all keys here, and its output is taken to 0 below.
+        empty = ~mask.any(-1, keepdim=True)  # (..., T or 1, 1)
+        mask = mask | empty
+    if bias is not None:
+        mask = torch.where(mask, bias.to(query.dtype), -math.inf)
+    output = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+    return output if empty is None else output.masked_fill(empty, 0.0)
+
+
+def _scores_shape(query, key, value):
+    """The shape (..., T, S) of the scores. Raises ValueError where query, key and value do not fit."""
+    shapes = f"got query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise ValueError(f"query, key and value need a token axis and a feature axis, (..., T, D); {shapes}")
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(f"query and key must be equally wide, since they are multiplied; {shapes}")
+    if key.shape[-2] != value.shape[-2]:
+        raise ValueError(f"key and value must be equally many, since they come in pairs; {shapes}")
+    try:
+        leading = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
+    except RuntimeError:
+        raise ValueError(f"the axes before the last two must be equal or 1; {shapes}") from None
+    return (*leading, query.shape[-2], key.shape[-2])
+
+
+def _fitting(mask, name, shape):
+    """The mask or bias, checked: it broadcasts to `shape` and does not enlarge it."""
+    if mask is None:
+        return None
+    if name == "mask":
+        require_bool(mask)
+    try:
+        fits = torch.broadcast_shapes(mask.shape, shape) == torch.Size(shape)
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"{name}: expected a shape that broadcasts to the scores {tuple(shape)}, (..., T, S), got "
+            f"{tuple(mask.shape)}. Which axis of it holds the queries, and which the keys?"
+        )
+    return mask
 
 
 def attend(scores, value, mask=None):

@@ -1,6 +1,19 @@
-"""Masks: which query may look at which key. Boolean, True = may attend, broadcastable to (..., T, S)."""
+"""Masks: which query may look at which key. Boolean, True = may attend, broadcastable to (..., T, S).
+
+The field has three conventions. `to_` and `from_` lead to the other two and back:
+
+| convention | may attend | hidden | who takes it |
+| --- | --- | --- | --- |
+| boolean, ours | True | False | torch's functional `scaled_dot_product_attention` |
+| hidden | False | True | torch's `nn.MultiheadAttention` and `nn.Transformer*` |
+| additive | 0.0 | -inf | both of them, as a float mask |
+"""
+
+import math
 
 import torch
+
+HIDDEN_BELOW = -1e4  # the largest of the numbers that people write for minus infinity
 
 
 def padding_mask(ids, pad):
@@ -32,3 +45,62 @@ def require_bool(mask, name="mask"):
         "(3) additive float, 0 = may attend and -inf = hidden: convert with mask == 0. "
         "A 0/1 mask does not say which of them it means: if 1 = may attend, convert with mask.bool()."
     )
+
+
+def combine_masks(*masks):
+    """Allowed only where every mask allows it. None stands for "everything allowed"; None if all are None.
+
+    masks: bool, each broadcastable to (..., T, S). Returns their broadcast shape.
+    """
+    combined = None
+    for at, mask in enumerate(masks):
+        if mask is None:
+            continue
+        require_bool(mask, f"masks[{at}]")
+        try:
+            combined = mask if combined is None else combined & mask
+        except RuntimeError:
+            raise ValueError(
+                f"masks[{at}]: its shape {tuple(mask.shape)} does not broadcast with {tuple(combined.shape)}, the "
+                "masks before it. Do all of them end in (T, S)?"
+            ) from None
+    return combined
+
+
+def to_additive(mask, dtype=torch.float32):
+    """0.0 where `mask` allows, -inf where it hides: what is added to the scores before the softmax. Same shape."""
+    require_bool(mask)
+    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, -math.inf)
+
+
+def from_additive(mask):
+    """The boolean mask of an additive one. mask: floats, 0 = may attend, -inf or less than -10,000 = hidden.
+
+    Raises TypeError for anything but floats, ValueError where a number is neither (it is a bias, or a 0/1 mask).
+    """
+    if not (isinstance(mask, torch.Tensor) and mask.is_floating_point()):
+        came = f"a tensor of {mask.dtype}" if isinstance(mask, torch.Tensor) else f"a {type(mask).__name__}"
+        raise TypeError(f"mask: expected an additive mask of floats, 0 = may attend and -inf = hidden, got {came}")
+    allowed, hidden = mask == 0, mask <= HIDDEN_BELOW
+    if not (allowed | hidden).all():
+        other = mask[~(allowed | hidden)].flatten()[0].item()
+        meant = (
+            "A mask of 0 and 1 does not say which of them hides: write mask.bool() if 1 = may attend, ~mask.bool() if "
+            "1 = hidden."
+            if other == 1
+            else "Numbers in between belong into `bias`, which is added to the scores."
+        )
+        raise ValueError(f"mask: expected 0 or -inf everywhere, found {other:g}. {meant}")
+    return allowed
+
+
+def to_hidden(mask):
+    """True = hidden, as torch's `nn.MultiheadAttention` and `nn.Transformer*` want it. Same shape."""
+    require_bool(mask)
+    return ~mask
+
+
+def from_hidden(mask):
+    """The boolean mask of one with True = hidden. Same shape."""
+    require_bool(mask)
+    return ~mask

@@ -166,28 +166,79 @@ def padding_ignored(position, is_padding):
     return Law("padding does not matter", broken, "Where do values at padding positions enter the result?")
 
 
+def reordered(name, arguments, results, question):
+    """The order of some tokens is a matter of naming: permute them everywhere, and only that order changes.
+
+    arguments: {position: axes} of the arguments in which the tokens lie along these axes; results: {index: axes} of the
+    results (one or several tensors) that must follow; a result that is not named must stay. All axes get the same
+    permutation; an axis of length 1 (a mask that broadcasts) stays.
+    """
+
+    def move(tensor, axes, order):
+        for axis in axes:
+            if tensor.shape[axis] > 1:
+                tensor = tensor.index_select(axis, order)
+        return tensor
+
+    def broken(function, cases, generator):
+        for case in cases:
+            position, axes = next(iter(arguments.items()))
+            order = torch.randperm(case.args[position].shape[axes[0]], generator=generator)
+            args = tuple(move(a, arguments[i], order) if i in arguments else a for i, a in enumerate(case.args))
+            plain = tensors(call(function, case))
+            moved = tensors(call(function, type(case)(case.label, args, case.kwargs)))
+            for i, (before, after) in enumerate(zip(plain, moved, strict=True)):
+                if not close(move(before, results.get(i, ()), order), after):
+                    return f"the tokens in another order give another result ({case.label})"
+        return None
+
+    return Law(name, broken, question)
+
+
 def source_order_free(with_source_axis, results_with_source_axis):
     """Attention looks at content: permute the source positions, and weights are permuted, contexts unchanged.
 
     with_source_axis: positions of the arguments whose axis 1 is the source. results_with_source_axis: indices of those
-    results (of one or several tensors) whose axis 1 is the source.
+    results whose axis 1 is the source.
+    """
+    return reordered(
+        "content, not place",
+        {position: (1,) for position in with_source_axis},
+        {index: (1,) for index in results_with_source_axis},
+        "If the source words come in another order, what should happen to the weights, and what to the context?",
+    )
+
+
+def hidden_ignored(tokens, mask, *, are_queries=False, name="hidden tokens do not matter"):
+    """What a query may not see cannot change its result: garbage of ±1e9 in one token after the other.
+
+    tokens: positions of the arguments (..., S, D) whose tokens are the keys. mask: position of the boolean mask,
+    broadcastable to (..., T, S). are_queries: the tokens are the queries too, so a token's own row is left out.
+    The first result (..., T, Dv) is compared.
     """
 
     def broken(function, cases, generator):
         for case in cases:
-            S = case.args[with_source_axis[0]].shape[1]
-            order = torch.randperm(S, generator=generator)
-            args = tuple(a[:, order] if i in with_source_axis else a for i, a in enumerate(case.args))
-            plain = tensors(call(function, case))
-            moved = tensors(call(function, type(case)(case.label, args, case.kwargs)))
-            for i, (before, after) in enumerate(zip(plain, moved, strict=True)):
-                wanted = before[:, order] if i in results_with_source_axis else before
-                if not close(wanted, after):
-                    return f"the source in another order gives another result ({case.label})"
+            if case.args[mask] is None:
+                continue
+            before = tensors(call(function, case))[0]
+            for j in range(case.args[tokens[0]].shape[-2]):
+                args = [_spoilt(a, j, generator) if i in tokens else a for i, a in enumerate(case.args)]
+                after = tensors(call(function, type(case)(case.label, tuple(args), case.kwargs)))[0]
+                column = case.args[mask][..., min(j, case.args[mask].shape[-1] - 1)]  # (..., T or 1)
+                blind = ~column.expand(before.shape[:-1]).clone()  # (..., T): the queries that may not see token j
+                if are_queries:
+                    blind[..., j] = False
+                if not close(before[blind], after[blind]):
+                    return f"a query changes with token {j}, which it may not see ({case.label})"
         return None
 
-    return Law(
-        "content, not place",
-        broken,
-        "If the source words come in another order, what should happen to the weights, and what to the context?",
-    )
+    return Law(name, broken, "By which way does a hidden token still enter the result?")
+
+
+def _spoilt(tensor, j, generator):
+    """The tensor with ±1e9 in token j."""
+    signs = torch.randint(0, 2, tensor[..., j, :].shape, generator=generator) * 2.0 - 1.0
+    spoilt = tensor.clone()
+    spoilt[..., j, :] = signs * 1e9
+    return spoilt
