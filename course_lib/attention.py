@@ -152,7 +152,7 @@ def _fitting(mask, name, shape):
             f"{name}: expected a shape that broadcasts to the scores {tuple(shape)}, (..., T, S), got "
             f"{tuple(mask.shape)}. Which axis of it holds the queries, and which the keys?"
         )
-    return mask
+    return mask if mask.dim() > 1 else mask.expand(shape[-2:])
 
 
 def attend(scores, value, mask=None):

@@ -1,7 +1,18 @@
+import math
+
 import pytest
 import torch
 
-from course_lib.masks import causal_mask, padding_mask, require_bool
+from course_lib.masks import (
+    causal_mask,
+    combine_masks,
+    from_additive,
+    from_hidden,
+    padding_mask,
+    require_bool,
+    to_additive,
+    to_hidden,
+)
 
 
 @pytest.mark.parametrize("pad", [0, 7])
@@ -37,3 +48,62 @@ def test_other_masks_are_refused_with_the_three_conventions(mask):
 
 def test_bool_masks_are_accepted():
     require_bool(causal_mask(2))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_additive_masks_there_and_back(dtype):
+    mask = causal_mask(3, 5)
+    added = to_additive(mask, dtype)
+    assert added.dtype == dtype and added[mask].eq(0).all() and added[~mask].eq(-math.inf).all()
+    assert torch.equal(from_additive(added), mask)
+    for hidden in (-1e9, -1e4, torch.finfo(torch.float32).min):  # what others write for minus infinity
+        assert torch.equal(from_additive(torch.where(mask, 0.0, hidden)), mask)
+
+
+def test_hidden_masks_there_and_back():
+    mask = padding_mask(torch.tensor([[5, 3, 0], [4, 0, 0]]), 0)
+    assert torch.equal(to_hidden(mask), ~mask) and torch.equal(from_hidden(to_hidden(mask)), mask)
+
+
+def test_what_each_of_torch_s_functions_takes():
+    torch.manual_seed(0)
+    module = torch.nn.MultiheadAttention(4, 1, batch_first=True)
+    x, mask = torch.randn(2, 3, 4), causal_mask(3)
+    hidden, _ = module(x, x, x, attn_mask=to_hidden(mask))
+    added, _ = module(x, x, x, attn_mask=to_additive(mask))
+    torch.testing.assert_close(hidden, added)
+    kept = torch.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask)
+    torch.testing.assert_close(
+        kept, torch.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=to_additive(mask))
+    )
+
+
+@pytest.mark.parametrize(
+    ("mask", "words"),
+    [
+        (torch.tensor([0.0, 1.0]), r"found 1\. A mask of 0 and 1 does not say.*mask\.bool\(\).*~mask\.bool\(\)"),
+        (torch.tensor([0.0, -0.5]), r"found -0\.5\. Numbers in between belong into `bias`"),
+        (torch.tensor([0.0, math.nan]), "found nan"),
+        (torch.tensor([0.0, math.inf]), "found inf"),
+    ],
+)
+def test_an_ambiguous_additive_mask_is_refused(mask, words):
+    with pytest.raises(ValueError, match=words):
+        from_additive(mask)
+
+
+@pytest.mark.parametrize("mask", [torch.ones(2, dtype=torch.bool), torch.ones(2, dtype=torch.int64), [0.0], None])
+def test_only_floats_are_additive(mask):
+    with pytest.raises(TypeError, match="additive mask of floats"):
+        from_additive(mask)
+
+
+@pytest.mark.parametrize("convert", [to_additive, to_hidden, from_hidden, combine_masks])
+def test_conversions_take_boolean_masks_alone(convert):
+    with pytest.raises(TypeError, match="three conventions"):
+        convert(torch.ones(2, 2))
+
+
+def test_combining_names_the_mask_that_does_not_fit():
+    with pytest.raises(ValueError, match=r"masks\[2\].*\(4, 4\).*\(2, 3, 3\)"):
+        combine_masks(causal_mask(3), torch.ones(2, 1, 3, dtype=torch.bool), causal_mask(4))

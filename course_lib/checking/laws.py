@@ -171,12 +171,12 @@ def reordered(name, arguments, results, question):
 
     arguments: {position: axes} of the arguments in which the tokens lie along these axes; results: {index: axes} of the
     results (one or several tensors) that must follow; a result that is not named must stay. All axes get the same
-    permutation; an axis of length 1 (a mask that broadcasts) stays.
+    permutation; a mask that broadcasts along an axis (of length 1, or not there) stays.
     """
 
     def move(tensor, axes, order):
         for axis in axes:
-            if tensor.shape[axis] > 1:
+            if -tensor.dim() <= axis < tensor.dim() and tensor.shape[axis] > 1:
                 tensor = tensor.index_select(axis, order)
         return tensor
 

@@ -48,6 +48,43 @@ TABLE = [
 ]
 
 
+def attend(query, key, value, mask):
+    weights = torch.softmax((query @ key.mT).masked_fill(~mask, -1e300), -1).masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()
+LOOKS = [
+    Case("one mask for all", (draw(2, 4, 3), draw(2, 4, 3), draw(2, 4, 5), CAUSAL)),
+    Case(
+        "lengths", (draw(2, 3, 3), draw(2, 4, 3), draw(2, 4, 5), (torch.arange(4) < torch.tensor([[2], [4]]))[:, None])
+    ),
+    Case("one key for nobody", (draw(3, 3), draw(2, 3), draw(2, 5), torch.tensor([True, False]))),
+]
+ASKS_ITSELF = [Case("itself", (draw(2, 4, 3), CAUSAL)), Case("any", (draw(1, 5, 3), torch.ones(5, dtype=torch.bool)))]
+HIDDEN = laws.hidden_ignored((1, 2), 3)
+HIDDEN_SELF = laws.hidden_ignored((0,), 1, are_queries=True)
+KEYS = laws.reordered("keys", {1: (-2,), 2: (-2,), 3: (-1,)}, {1: (-1,)}, "In which order do the keys stand?")
+TOKENS = laws.reordered("tokens", {0: (1,), 1: (-1, -2)}, {0: (1,), 1: (1, 2)}, "What is the order of the tokens?")
+
+
+def itself(x, mask):
+    return attend(x, x, x, mask.expand(x.shape[-2], x.shape[-2]))
+
+
+TABLE += [
+    (HIDDEN, LOOKS, attend, lambda q, k, v, mask: attend(q, k, v, torch.ones_like(mask))),
+    (HIDDEN, LOOKS, attend, lambda q, k, v, mask: (attend(q, k, v, mask)[0] + 1e-9 * v.mean(-2, True), 0)),
+    (HIDDEN, LOOKS[:1], attend, lambda q, k, v, mask: attend(q, k, v, mask.mT)),
+    (HIDDEN_SELF, ASKS_ITSELF, itself, lambda x, mask: itself(x, torch.ones_like(mask))),
+    (HIDDEN_SELF, ASKS_ITSELF[:1], itself, lambda x, mask: itself(x, mask.mT)),
+    (KEYS, LOOKS, attend, lambda q, k, v, mask: attend(q, k, v.cumsum(-2), mask)),
+    (KEYS, LOOKS, attend, lambda q, k, v, mask: (attend(q, k, v, mask)[0], attend(q, k, v, mask)[1].sort(-1)[0])),
+    (TOKENS, ASKS_ITSELF, itself, lambda x, mask: itself(x + torch.arange(x.shape[1])[:, None], mask)),
+    (TOKENS, ASKS_ITSELF, itself, lambda x, mask: itself(x, torch.ones(x.shape[1], x.shape[1]).tril().bool() & mask)),
+]
+
+
 @pytest.mark.parametrize(("law", "cases", "right", "wrong"), TABLE, ids=lambda value: getattr(value, "name", ""))
 def test_a_law_holds_for_the_right_and_is_broken_by_the_wrong(law, cases, right, wrong):
     generator = torch.Generator().manual_seed(0)
