@@ -61,7 +61,11 @@ LOOKS = [
     ),
     Case("one key for nobody", (draw(3, 3), draw(2, 3), draw(2, 5), torch.tensor([True, False]))),
 ]
-ASKS_ITSELF = [Case("itself", (draw(2, 4, 3), CAUSAL)), Case("any", (draw(1, 5, 3), torch.ones(5, dtype=torch.bool)))]
+ASKS_ITSELF = [
+    Case("the past", (draw(2, 4, 3), CAUSAL)),
+    Case("all", (draw(1, 5, 3), torch.ones(5, dtype=torch.bool))),
+    Case("the others", (draw(2, 3, 3), ~torch.eye(3, dtype=torch.bool))),  # a token's own row follows its query
+]
 HIDDEN = laws.hidden_ignored((1, 2), 3)
 HIDDEN_SELF = laws.hidden_ignored((0,), 1, are_queries=True)
 KEYS = laws.reordered("keys", {1: (-2,), 2: (-2,), 3: (-1,)}, {1: (-1,)}, "In which order do the keys stand?")
