@@ -26,6 +26,12 @@ def deviation(got, want):
     return max((_leaf_deviation(g, w) for (_, g), (_, w) in pairs), default=0.0)
 
 
+def as_number(got, want):
+    """The number in a tensor without axes where a plain number is wanted; anything else as it is."""
+    plain = isinstance(got, torch.Tensor) and got.ndim == 0 and isinstance(want, int | float)
+    return got.item() if plain else got
+
+
 def kind(leaf):
     """The kind of a leaf: 'floating', 'integer' or 'boolean' for tensors and numbers, else the type's name."""
     if isinstance(leaf, torch.Tensor):
@@ -48,6 +54,7 @@ def relative_distance(got, want):
 
 def _leaf_deviation(got, want):
     numeric = ("floating", "integer", "boolean")
+    got = as_number(got, want)
     if kind(got) != kind(want) or isinstance(got, torch.Tensor) != isinstance(want, torch.Tensor):
         return math.inf
     if kind(got) not in numeric:
@@ -59,10 +66,10 @@ def _leaf_deviation(got, want):
 
 
 def same_observation(one, other, tolerance=SINGLE):
-    """Whether two observations show the same thing: the same values, or an exception in both."""
+    """Whether two observations, a mistake's and the learner's, show the same: the same values, or an exception."""
     if one.raised or other.raised:
         return bool(one.raised) and bool(other.raised)
-    return deviation(one.output, other.output) <= tolerance
+    return deviation(other.output, one.output) <= tolerance
 
 
 def gradient_deviation(got, want):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import torch
 
-from .compare import SINGLE, deviation, gradient_deviation, kind, same_observation
+from .compare import SINGLE, as_number, deviation, gradient_deviation, kind, same_observation
 from .describe import argument_names, describe_difference, describe_type, small_grid
 from .observe import observe, tell
 from .tree import is_float, leaves, tensors
@@ -93,6 +93,9 @@ def explain_kind(got, want, case):
     if got is None and want is not None:
         return "it returns None. Is there a `return` on every path?"
     got_leaves, want_leaves = leaves(got), leaves(want)
+    if len(got_leaves) == len(want_leaves):
+        pairs = zip(got_leaves, want_leaves, strict=True)
+        got_leaves = [(path, as_number(g, w)) for (path, g), (_, w) in pairs]
     if [_place(pair) for pair in got_leaves] != [_place(pair) for pair in want_leaves]:
         return f"it returns {describe_type(got)} where {describe_type(want)} is expected. What should come out?"
     for (path, g), (_, w) in zip(got_leaves, want_leaves, strict=True):

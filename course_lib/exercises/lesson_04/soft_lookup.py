@@ -1,0 +1,249 @@
+"""Exercise `soft_lookup`: a dictionary that answers with a mixture of its values."""
+
+import torch
+
+from course_lib.checking import Case, Exercise, Law, mistake
+from course_lib.checking.laws import call, close, reordered, rows_independent
+
+
+def soft_lookup(query, key, value, temperature):
+    """A dictionary that answers with a mixture: softmax(q · k / temperature) over the keys weighs the values.
+
+    query: (..., T, D). key: (..., S, D). value: (..., S, Dv). temperature: a number above 0; towards 0 only the best
+    key answers. Returns (..., T, Dv).
+    """
+    weights = torch.softmax(query @ key.mT / temperature, dim=-1)  # (..., T, S)
+    return weights @ value
+
+
+def lookups(generator):
+    """(label, group, (query, key, value)): unequal sizes, length 1, then sizes that coincide; scores of 1 to 5."""
+    # D is not 4 at first: √4 is 4/2, and a wrong root looks like a half.
+    for label, leading, T, S, D, Dv, group in (
+        ("no batch axis", (), 2, 3, 6, 4, "no batch axis"),
+        ("a batch of two", (2,), 3, 5, 7, 6, "batch"),
+        ("a batch of one, one query", (1,), 1, 4, 3, 2, "batch"),
+        ("one key", (2,), 3, 1, 5, 4, "batch"),
+        ("two leading axes", (2, 3), 4, 5, 6, 7, "two leading axes"),
+        ("as many queries as keys", (2,), 4, 4, 3, 5, "T = S"),
+        ("keys and values equally wide", (2,), 3, 4, 5, 5, "D = Dv"),
+        ("as many keys as features", (2,), 3, 5, 5, 4, "S = D"),
+        ("T = S and D = Dv", (2,), 4, 4, 5, 5, "T = S, D = Dv"),
+        ("as many rows as queries", (3,), 3, 5, 2, 4, "B = T"),
+        ("as many rows and keys as features", (4,), 3, 4, 4, 5, "B = S = D"),
+        ("all sizes 3", (3,), 3, 3, 3, 3, "all equal"),
+        ("all sizes 3, two leading axes", (3, 3), 3, 3, 3, 3, "all equal"),
+    ):
+        sizes = (T, D), (S, D), (S, Dv)
+        drawn = [torch.randn(*leading, *size, generator=generator, dtype=torch.float64) for size in sizes]
+        yield label, group, (1.3 * drawn[0], 1.3 * drawn[1], drawn[2])
+
+
+def cases(generator):
+    """The lookups at changing temperatures, then one so low that exponentials of the scores overflow."""
+    temperatures = (1.6, 3.0, 0.6, 2.0, 1.5, 0.7)
+    for i, (label, group, arguments) in enumerate(lookups(generator)):
+        yield Case(label, (*arguments, temperatures[i % 6]), group=group, gradient=i < 6)
+    # Multiples of 1/2 and a power of 2 are exact in float32 too, so a float32 answer stays right.
+    query, key = (torch.randint(-4, 5, (2, n, 5), generator=generator).to(torch.float64) / 2 for n in (3, 4))
+    key[:, 0] = 2 * query[:, 0].sign()
+    value = torch.randn(2, 4, 3, generator=generator, dtype=torch.float64)
+    yield Case("temperature 1/1024", (query, key, value, 1 / 1024), group="low temperature")
+
+
+@mistake(
+    "The scores are multiplied by the temperature, so warm and cold have changed places: a high one makes the choice "
+    "sharp. Which operation makes large scores smaller when the temperature rises?",
+    source="A024: divided by the inverse, or multiplied by the divisor",
+)
+def times_temperature(query, key, value, temperature):
+    return soft_lookup(query, key, value, 1 / temperature)
+
+
+@mistake(
+    "The temperature has no effect: the answer is the same for any value of it. On which line should it enter?",
+    source="an argument taken over from the signature and never used; A017 is the same with a mask",
+)
+def temperature_ignored(query, key, value, temperature):
+    return soft_lookup(query, key, value, 1.0)
+
+
+@mistake(
+    "The temperature comes after the softmax, so the mixture stays as it was. At which point are shares still scores?",
+    source="operator order: `softmax(...) / temperature`",
+)
+def temperature_after_softmax(query, key, value, temperature):
+    return torch.softmax(query @ key.mT, dim=-1) @ value / temperature
+
+
+@mistake(
+    "The temperature is applied twice: its square divides the scores. In how many places do you divide?",
+    source="queries cooled on one line and the scores once more on the next",
+)
+def temperature_twice(query, key, value, temperature):
+    return soft_lookup(query, key, value, temperature**2)
+
+
+@mistake(
+    "The scores are divided by the root of the temperature. What stands under the fraction bar of this lookup?",
+    source="√d_k remembered and put around the wrong number",
+)
+def root_of_temperature(query, key, value, temperature):
+    return soft_lookup(query, key, value, temperature**0.5)
+
+
+@mistake(
+    "√D divides as well: that is the scaling of a later exercise. What alone decides here how sharp the choice is?",
+    source="scaled dot-product attention by habit",
+)
+def root_of_width_too(query, key, value, temperature):
+    return soft_lookup(query, key, value, temperature * query.shape[-1] ** 0.5)
+
+
+@mistake(
+    "The best key alone answers, as in a Python dict: the temperature plays no part, and no gradient reaches query or "
+    "key. What does softmax leave to the second best key?",
+    source="lookup taken literally: argmax, then indexing",
+)
+def hard_lookup(query, key, value, temperature):
+    best = (query @ key.mT).argmax(dim=-1)
+    return torch.nn.functional.one_hot(best, key.shape[-2]).to(value.dtype) @ value
+
+
+@mistake(
+    "Every query gets the plain mean of the values. Which two arguments say how well an entry fits what is asked?",
+    source="mean pooling; the weights are computed and not used",
+)
+def plain_mean(query, key, value, temperature):
+    return value.mean(dim=-2, keepdim=True).expand(*query.shape[:-1], -1)
+
+
+@mistake(
+    "The keys are mixed and handed out. Which argument does a dictionary read once a key has matched?",
+    source="`weights @ key`: key and value were one and the same in the lessons before",
+)
+def keys_returned(query, key, value, temperature):
+    return soft_lookup(query, key, key, temperature)
+
+
+@mistake(
+    "The scores themselves weigh the values, some of them negative. What lies between a score and a share?",
+    source="E-weights",
+)
+def scores_as_weights(query, key, value, temperature):
+    return query @ key.mT / temperature @ value
+
+
+@mistake(
+    "The queries compete for each key, so the shares that one query hands out need not add up to 1. "
+    "In (T, S), which axis holds the entries among which one query chooses?",
+    source="A026",
+)
+def over_queries(query, key, value, temperature):
+    return torch.softmax(query @ key.mT / temperature, dim=-2) @ value
+
+
+@mistake(
+    "Distances stand where products should, so a long key loses, whatever it points at. What joins q and k here?",
+    source="'the most similar key' read as the nearest one",
+)
+def distances(query, key, value, temperature):
+    apart = (query.unsqueeze(-2) - key.unsqueeze(-3)).square().sum(-1).sqrt()  # (..., T, S)
+    return torch.softmax(-apart / temperature, dim=-1) @ value
+
+
+@mistake(
+    "The batch is flattened into a single dictionary: a query finds the keys of every row, its own and the others'. "
+    "Which axes must stay apart when `query` meets `key`?",
+    source="`reshape(-1, D)` to get back to plain matrices; A020 is the same leak in the softmax",
+)
+def one_dictionary_for_all(query, key, value, temperature):
+    queries, keys, values = (each.reshape(-1, each.shape[-1]) for each in (query, key, value))
+    return soft_lookup(queries, keys, values, temperature).reshape(*query.shape[:-1], -1)
+
+
+@mistake(
+    "At a low temperature exponentials overflow to inf/inf. What did your softmax of lesson 0 do before `exp`?",
+    source="A028",
+)
+def no_maximum(query, key, value, temperature):
+    exponentials = torch.exp(query @ key.mT / temperature)
+    return exponentials / exponentials.sum(dim=-1, keepdim=True) @ value
+
+
+def by_einsum(query, key, value, temperature):
+    scores = torch.einsum("...td,...sd->...ts", query, key)
+    return torch.einsum("...ts,...sv->...tv", (scores / temperature).log_softmax(-1).exp(), value)
+
+
+def query_by_query(query, key, value, temperature):
+    answers = []
+    for t in range(query.shape[-2]):
+        shares = torch.softmax((key * query[..., t : t + 1, :]).sum(-1) / temperature, dim=-1)  # (..., S)
+        answers.append((shares.unsqueeze(-1) * value).sum(-2))
+    return torch.stack(answers, dim=-2)
+
+
+def cooled_queries(query, key, value, temperature):
+    """Control C01: the queries are divided, not the scores; and one division at the end."""
+    scores = torch.matmul(query / temperature, key.transpose(-2, -1))
+    exponentials = torch.exp(scores - scores.amax(-1, keepdim=True))
+    return (exponentials @ value) / exponentials.sum(-1, keepdim=True)
+
+
+def by_fused_kernel(query, key, value, temperature):
+    return torch.nn.functional.scaled_dot_product_attention(query, key, value, scale=1 / temperature)
+
+
+def batched(law):
+    """The same law where there is a batch axis: without one, axis 0 holds the tokens."""
+    return Law(law.name, lambda f, cases, g: law.broken(f, [c for c in cases if c.args[0].ndim > 2], g), law.question)
+
+
+def divisor(weights, scores):
+    """The number that divided the scores before the softmax that made these weights; None if no single number did."""
+    if not (weights > 0).all() or not close(weights.sum(-1), torch.ones_like(weights[..., 0])):
+        return None
+    apart, wanted = weights.log() - weights[..., :1].log(), scores - scores[..., :1]
+    slope = (apart * wanted).sum() / wanted.square().sum()
+    return 1 / slope.item() if slope != 0 and close(apart, slope * wanted, 1e-9) else None
+
+
+def _sharpness(function, cases, generator):
+    for case in cases:
+        query, key, _, temperature = case.args
+        S = key.shape[-2]
+        # The values are an identity, so the answer is the weights.
+        shown = Case(case.label, (query, key, torch.eye(S, dtype=key.dtype).expand(*key.shape[:-1], S), temperature))
+        found = divisor(call(function, shown), query @ key.mT)
+        if found and abs(found / temperature - 1) > 1e-6:
+            return f"at temperature {temperature:g} the scores are divided by {found:.4g} ({case.label})"
+    return None
+
+
+EXERCISE = Exercise(
+    name="soft_lookup",
+    reference=soft_lookup,
+    cases=cases,
+    laws=(
+        batched(rows_independent({0, 1, 2})),
+        reordered("entries in any order", {1: (-2,), 2: (-2,)}, {}, "Does a dictionary care where an entry stands?"),
+        reordered("each query for itself", {0: (-2,)}, {0: (-2,)}, "What has one query to do with the next?"),
+        Law("temperature", _sharpness, "How does `temperature` enter, and what else enters beside it?"),
+    ),
+    mistakes=(
+        times_temperature, temperature_ignored, temperature_after_softmax, temperature_twice, root_of_temperature,
+        root_of_width_too, hard_lookup, plain_mean, keys_returned, scores_as_weights, over_queries, distances,
+        one_dictionary_for_all, no_maximum,
+    ),
+    accepts=(by_einsum, query_by_query, cooled_queries, by_fused_kernel),
+    hints=(
+        "Three steps: compare every query with every key, turn each row into shares, mix the values with them.",
+        "`query @ key.mT` is (..., T, S): row t holds the scores of query t. Divide by the temperature before softmax.",
+        "(..., T, S) @ (..., S, Dv) is (..., T, Dv): row t of the shares mixes the S values.",
+    ),
+    minutes=6,
+    difficulty=1,
+    points=1,
+    forbidden=("torch.nn.functional.scaled_dot_product_attention",),
+)  # fmt: skip
