@@ -30,7 +30,8 @@ def recognise(mistakes, cases, observed, expected, first, seed):
     """
     runs = {name: run_mistake(wrong, cases, seed) for name, wrong in mistakes.items()}
     everywhere = range(len(cases))
-    group = [i for i in everywhere if cases[i].group == cases[first].group]
+    # The cases before are right: a mistake that is wrong there already is another one.
+    group = [i for i in everywhere if i < first or cases[i].group == cases[first].group]
     ran = [i for i in everywhere if observed[i].raised is None]
     for chosen in (everywhere, group, ran):
         matching = [

@@ -72,13 +72,15 @@ def quiet():
 
 @contextlib.contextmanager
 def exact(seed, dtype=torch.float64):
-    """On the CPU, default dtype float64, gradients on, random numbers seeded and given back afterwards.
+    """On one thread of the CPU, default dtype float64, gradients on, random numbers seeded and given back afterwards.
 
-    With float64 as the default, ordinary code such as `torch.zeros(B, H)` or `nn.Linear(d, d)` is exact too.
+    With float64 as the default, ordinary code such as `torch.zeros(B, H)` or `nn.Linear(d, d)` is exact too. Inputs are
+    so small that a second thread only waits: on a busy machine, for milliseconds at each operation.
     """
-    before, python_state = torch.get_default_dtype(), random.getstate()
+    before, python_state, threads = torch.get_default_dtype(), random.getstate(), torch.get_num_threads()
     try:
         torch.set_default_dtype(dtype)
+        torch.set_num_threads(1)
         # A notebook may have moved torch's default device, or switched gradients off (`inference_mode(False)` also
         # undoes `no_grad`); a check stays on the CPU and needs them.
         with torch.device("cpu"), torch.random.fork_rng(devices=[]), torch.inference_mode(False):
@@ -87,4 +89,5 @@ def exact(seed, dtype=torch.float64):
             yield
     finally:
         torch.set_default_dtype(before)
+        torch.set_num_threads(threads)
         random.setstate(python_state)

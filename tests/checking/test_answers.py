@@ -239,6 +239,16 @@ def test_surroundings_are_given_back():
     assert torch.equal(before, torch.get_rng_state())
 
 
+def test_a_check_runs_on_one_thread_and_gives_the_others_back():
+    seen, threads = [], torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        examine(SOFTMAX, lambda scores, dim=-1: seen.append(torch.get_num_threads()) or right(scores, dim))
+        assert set(seen) == {1} and torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)
+
+
 def test_a_too_slow_answer_in_another_thread_is_stopped_too():
     import threading
 

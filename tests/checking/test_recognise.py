@@ -48,6 +48,11 @@ def test_two_mistakes_at_once_are_named_by_the_first_group_that_fails():
     assert examine(EXERCISE, lambda x: x**2 if x.numel() < 5 else x - 7).mistake == "squares"
 
 
+def test_a_mistake_that_is_wrong_before_the_first_group_that_fails_is_another_one():
+    outcome = examine(EXERCISE, lambda x: 2 * x if x.numel() < 5 else x**2)
+    assert (outcome.status, outcome.mistake) == (WRONG, None)
+
+
 def test_where_two_mistakes_fit_none_is_named():
     outcome = examine(EXERCISE, lambda x: x + 2 if x.numel() < 5 else x - 7)
     assert (outcome.status, outcome.mistake) == (WRONG, None)
