@@ -109,32 +109,44 @@ def scaled_dot_product_attention(query, key, value, *, mask=None, bias=None, dro
 
 
 def _fused(query, key, value, mask, bias, dropout, shape):
-    query, key, value = (each.expand(*shape[:-2], *each.shape[-2:]) for each in (query, key, value))
-    empty = None
+    if not query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:
+        query, key, value = (each.expand(*shape[:-2], *each.shape[-2:]) for each in (query, key, value))
+    seen = None
     if mask is not None:
         # torch's kernels differ on a row without any key. It sees all keys here, and its output is taken to 0 below.
-        empty = ~mask.any(-1, keepdim=True)  # (..., T or 1, 1)
-        mask = mask | empty
+        seen = mask.any(-1, keepdim=True)  # (..., T or 1, 1)
+        if mask.device.type == "cpu" and not torch.compiler.is_compiling() and seen.all():
+            seen = None  # mostly so, and on a CPU it costs less to look than to treat every row
+        else:
+            mask = mask | ~seen
     if bias is not None:
         mask = torch.where(mask, bias.to(query.dtype), -math.inf)
+    if mask is not None and mask.dim() < query.dim():
+        # The kernel that holds no weights takes masks with as many axes as the query has.
+        mask = mask[(None,) * (query.dim() - mask.dim())]
     output = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
-    return output if empty is None else output.masked_fill(empty, 0.0)
+    return output if seen is None else torch.where(seen, output, 0.0)
 
 
 def _scores_shape(query, key, value):
     """The shape (..., T, S) of the scores. Raises ValueError where query, key and value do not fit."""
-    shapes = f"got query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
+    leading = query.shape[:-2]
     if min(query.dim(), key.dim(), value.dim()) < 2:
-        raise ValueError(f"query, key and value need a token axis and a feature axis, (..., T, D); {shapes}")
-    if query.shape[-1] != key.shape[-1]:
-        raise ValueError(f"query and key must be equally wide, since they are multiplied; {shapes}")
-    if key.shape[-2] != value.shape[-2]:
-        raise ValueError(f"key and value must be equally many, since they come in pairs; {shapes}")
-    try:
-        leading = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
-    except RuntimeError:
-        raise ValueError(f"the axes before the last two must be equal or 1; {shapes}") from None
-    return (*leading, query.shape[-2], key.shape[-2])
+        problem = "query, key and value need a token axis and a feature axis, (..., T, D)"
+    elif query.shape[-1] != key.shape[-1]:
+        problem = "query and key must be equally wide, since they are multiplied"
+    elif key.shape[-2] != value.shape[-2]:
+        problem = "key and value must be equally many, since they come in pairs"
+    elif leading == key.shape[:-2] == value.shape[:-2]:
+        return (*leading, query.shape[-2], key.shape[-2])
+    else:
+        try:
+            leading = torch.broadcast_shapes(leading, key.shape[:-2], value.shape[:-2])
+            return (*leading, query.shape[-2], key.shape[-2])
+        except RuntimeError:
+            problem = "the axes before the last two must be equal or 1"
+    shapes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
+    raise ValueError(f"{problem}; got {shapes}")
 
 
 def _fitting(mask, name, shape):
@@ -143,10 +155,9 @@ def _fitting(mask, name, shape):
         return None
     if name == "mask":
         require_bool(mask)
-    try:
-        fits = torch.broadcast_shapes(mask.shape, shape) == torch.Size(shape)
-    except RuntimeError:
-        fits = False
+    fits = mask.dim() <= len(shape) and all(
+        have in (1, want) for have, want in zip(reversed(mask.shape), reversed(shape), strict=False)
+    )
     if not fits:
         raise ValueError(
             f"{name}: expected a shape that broadcasts to the scores {tuple(shape)}, (..., T, S), got "

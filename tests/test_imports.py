@@ -24,7 +24,8 @@ import {module}
 BLOCKED = ("numpy", "matplotlib", "tqdm", "IPython", "babel", "yaml", "ipywidgets", "rich", "typer")
 
 
-ALONE = ["device", "masks", "attention", "recurrent_cells", "recurrent", "recurrent_attention"]
+ALONE = ["device", "masks", "attention", "positions", "multi_head_attention"]
+ALONE += ["recurrent_cells", "recurrent", "recurrent_attention"]
 
 
 @pytest.mark.parametrize("module", ALONE)

@@ -13,7 +13,7 @@ PACKAGE = Path(course_lib.__file__).parent
 LEVELS = (
     {"device", "masks", "claims", "figures"},
     {"attention", "positions", "data"},
-    {"recurrent_cells", "recurrent", "recurrent_attention", "transformer"},
+    {"recurrent_cells", "recurrent", "recurrent_attention", "multi_head_attention", "transformer"},
     {"live_curve", "evaluation", "generation", "training"},
     {"pronunciation", "exercises", "explore", "experiments"},
     {"learner"},

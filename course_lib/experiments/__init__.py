@@ -1,5 +1,6 @@
 """Experiments too long for a lesson: `course experiment NAME` makes them again, their results are shipped as JSON."""
 
+import json
 from collections.abc import Callable
 from importlib import import_module
 
@@ -14,4 +15,16 @@ def _later(module):
     return run
 
 
-EXPERIMENTS: dict[str, Callable] = {"bottleneck": _later("bottleneck")}
+def compact(result):
+    """A result as JSON with one line a point, so that a change shows in a diff."""
+    lines = []
+    for key, value in result.items():
+        if key in ("spread", "points"):
+            rows = ",\n  ".join(json.dumps(row) for row in value)
+            lines.append(f'"{key}": [\n  {rows}\n ]')
+        else:
+            lines.append(f'"{key}": {json.dumps(value)}')
+    return "{\n " + ",\n ".join(lines) + "\n}\n"
+
+
+EXPERIMENTS: dict[str, Callable] = {name: _later(name) for name in ("bottleneck", "positions")}

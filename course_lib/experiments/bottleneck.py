@@ -17,6 +17,7 @@ from course_lib.data.batches import encode_pairs, evaluation_batches, training_b
 from course_lib.data.symbols import ALPHABET, TASKS, symbol_pairs
 from course_lib.data.vocabulary import EOS, PAD, Vocabulary
 from course_lib.evaluation import exact_matches, token_hits
+from course_lib.experiments import compact
 from course_lib.generation import write
 from course_lib.recurrent import Decoder, Encoder, Seq2Seq
 from course_lib.training import fit, sequence_loss
@@ -135,20 +136,8 @@ def main(arguments=()):
         "spread": spread(points),
         "points": points,
     }  # fmt: skip
-    options.output.write_text(_compact(result) + "\n", encoding="utf-8")
+    options.output.write_text(compact(result), encoding="utf-8")
     print(f"wrote {options.output}")
-
-
-def _compact(result):
-    """JSON with one line a point, so that a change shows in a diff."""
-    lines = []
-    for key, value in result.items():
-        if key in ("spread", "points"):
-            rows = ",\n  ".join(json.dumps(row) for row in value)
-            lines.append(f'"{key}": [\n  {rows}\n ]')
-        else:
-            lines.append(f'"{key}": {json.dumps(value)}')
-    return "{\n " + ",\n ".join(lines) + "\n}"
 
 
 if __name__ == "__main__":
