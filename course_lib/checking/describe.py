@@ -28,7 +28,7 @@ def describe_value(value):
 def argument_names(exercise, case):
     """The names of the case's arguments, in order, as the reference calls them."""
     if exercise.is_module:
-        return ["init", "state", "args"][: len(case.args)]
+        return [*["init", "state", "args"][: len(case.args)], *case.kwargs]
     parameters = list(inspect.signature(exercise.reference).parameters)
     return [*parameters[: len(case.args)], *case.kwargs]
 

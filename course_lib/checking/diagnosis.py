@@ -76,11 +76,15 @@ def explain_error(raised):
         return f"it calls `{raised.raised_in}`, which is not written yet. Will you write that one first?"
     if raised.kind == "RecursionError":
         return "it calls itself without end. Which condition should stop the recursion?"
+    if raised.kind == "WrongState":
+        return raised.text  # it asks its own question
     text = f"{raised.kind}: {raised.text.strip().splitlines()[0] if raised.text.strip() else '(no message)'}"
     if "numpy()" in raised.text:
         return f"{text}\nnumpy carries no gradients. Which torch function does the same?"
     if raised.kind == "TypeError" and "() " in raised.text and "argument" in raised.text:
         return f"{text}\nDoes the signature still match the one that was given?"
+    if "view size is not compatible" in raised.text:
+        return f"{text}\n`view` reads memory as it lies. What was transposed before, and which method may copy?"
     if any(word in raised.text for word in ("shape", "size", "dimension", "index")):
         return f"{text}\nWhich shapes meet on the line that raised it?"
     return f"{text}\nWhich line raises it, and what does it receive in this call?"

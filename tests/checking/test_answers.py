@@ -108,6 +108,10 @@ def fails(scores, dim=-1):
     return right(scores, dim) @ torch.ones(7)
 
 
+def views_a_transpose(scores, dim=-1):
+    return right(scores.unsqueeze(-1).expand(*scores.shape, 2).transpose(0, -1).contiguous().mT.view(-1), dim)
+
+
 def one_argument(scores):
     return right(scores)
 
@@ -150,6 +154,7 @@ BAD = [
     (swallows_everything, TOO_SLOW, "longer than"),
     (catches_the_alarm, TOO_SLOW, "longer than"),
     (fails, FAILED, "Which shapes meet"),
+    (views_a_transpose, FAILED, "What was transposed before"),
     (one_argument, FAILED, "signature"),
     (leaves_the_process, FAILED, "SystemExit"),
     (noise, WRONG, "sum to 1"),

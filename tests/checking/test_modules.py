@@ -1,5 +1,7 @@
 """A class is judged by loading named reference weights into it, here and in another process."""
 
+from dataclasses import replace
+
 import torch
 from torch import nn
 
@@ -97,7 +99,22 @@ def test_a_parameter_without_its_gradient_is_noticed():
 def test_other_parameter_names_and_sizes_are_said():
     outcome = examine(EXERCISE, OtherNames)
     assert outcome.status == FAILED and "W.bias" in outcome.message and "U.bias" in outcome.message
+    assert outcome.message.endswith("Which name or bias differs?"), "one question is enough"
     assert "expected shape" in examine(EXERCISE, WrongSizes).message
+
+
+def test_a_case_in_training_mode_can_be_the_one_that_fails():
+    def in_training(generator):
+        for case in cases(generator):
+            yield replace(case, label="in training", kwargs={"training": True})
+
+    class OnlyInTraining(Scorer):
+        def forward(self, x):
+            return super().forward(x) + (1.0 if self.training else 0.0)
+
+    exercise = replace(EXERCISE, cases=in_training)
+    outcome = examine(exercise, OnlyInTraining)
+    assert outcome.status == WRONG and "training=True" in outcome.where
 
 
 def test_a_class_in_another_process_gets_the_same_verdict():

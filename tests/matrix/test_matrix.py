@@ -10,6 +10,7 @@ from course_lib.checking.compare import EXACT, SINGLE, deviation
 from course_lib.checking.diagnosis import run_mistake
 from course_lib.checking.engine import expected
 from course_lib.checking.limits import exact, quiet
+from course_lib.checking.modules import as_function
 
 SEEDS = 3
 
@@ -39,7 +40,8 @@ def test_every_exercise_is_complete(name):
     assert len(exercise.mistakes) >= 5, "an exercise ships the wrong answers that people write"
     assert len(exercise.accepts) >= 2, "and right answers of other kinds"
     assert exercise.reference.__name__ == name
-    codes = {accept.__code__.co_code for accept in exercise.accepts}
+    bodies = [accept.forward if exercise.is_module else accept for accept in exercise.accepts]
+    codes = {body.__code__.co_code for body in bodies}
     assert len(codes) == len(exercise.accepts), "two accepts do the same operations"
 
 
@@ -47,15 +49,16 @@ def test_every_exercise_is_complete(name):
 def test_tolerances_lie_between_rounding_and_the_smallest_mistake(name):
     """Measured: right answers deviate by far less than EXACT, wrong ones by far more than SINGLE."""
     exercise = exercises.get(name)
+    function = as_function if exercise.is_module else (lambda answer: answer)
     for seed in range(SEEDS):
         cases, wanted = expected(exercise, seed)
         with quiet(), exact(seed):
             for accept in exercise.accepts:
-                seen = run_mistake(accept, cases, seed)
+                seen = run_mistake(function(accept), cases, seed)
                 pairs = zip(seen, wanted, strict=True)
                 assert max(deviation(s.output, w.output) for s, w in pairs) < EXACT / 100, accept.__name__
             for mistake in exercise.mistakes:
-                seen = run_mistake(mistake.wrong, cases, seed)
+                seen = run_mistake(function(mistake.wrong), cases, seed)
                 apart = [deviation(s.output, w.output) for s, w in zip(seen, wanted, strict=True) if not s.raised]
                 visible = [d for d in apart if d > SINGLE]
                 # Some mistakes show in gradients or changed arguments alone; the matrix covers those.

@@ -8,7 +8,7 @@ import torch
 from course_lib import exercises
 from course_lib.checking import examine
 
-from . import dressed_04, dressed_05, dressed_07
+from . import dressed_04, dressed_05, dressed_06, dressed_07
 
 
 def softmax_by_sums(scores, dim=-1):
@@ -146,6 +146,7 @@ DRESSED = [
     ("luong_step", luong_by_hand, "scores_from_old_state"),
     *dressed_04.DRESSED,
     *dressed_05.DRESSED,
+    *dressed_06.DRESSED,
     *dressed_07.DRESSED,
 ]
 
