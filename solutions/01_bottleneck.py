@@ -277,7 +277,7 @@ claim("the probabilities of the next token sum to 1", torch.allclose(p.sum(), to
 # | reads | BOS | 사 | 랑 | 해 |
 # | must write | 사 | 랑 | 해 | EOS |
 #
-# <!-- explorable: decode_stepper -->
+# As soon as a model is trained, you will send the teacher away and see what the decoder does on its own.
 
 
 # %% exercise="shift_right" role="answer"
@@ -427,6 +427,86 @@ claim(
     "your loop writes what the library's writes",
     torch.equal(ids[:, : library_ids.shape[1]], library_ids),
 )
+
+# %% [markdown]
+# <!-- explorable: decode_stepper -->
+# ### One wrong character
+#
+# In training your decoder has never read a mistake: the teacher put every character right. Now the teacher is gone, and
+# one slip becomes part of what it reads. This gap between training and use is called **exposure bias** (노출 편향).
+#
+# Below, your model writes the date from above. At any step but the first you may hand it another character than the one
+# it should read, out of the likeliest. *Predict first: which does more harm, a wrong digit in the year or a digit in the
+# place of the first hyphen? How many of the characters after it will change? And what if a teacher goes on reading the
+# right ones aloud?*
+#
+# Then try it: go to a step, choose what it reads, and step on; with the same mistake, switch teacher forcing on and off.
+# The last row says how far the probabilities have moved: half the sum of all their changes (the **total variation**,
+# 총변동), 0 where nothing has changed and 1 where all of the probability stands elsewhere.
+
+# %% tags=["explore"]
+from course_lib.explore.decode_stepper import decode_stepper
+
+decode_stepper(model, one, target_vocabulary, source=korean.source, max_length=12)
+
+# %% [markdown]
+# One date is a story; many dates and every mistake are a measurement. *Which of the numbers below will be the smallest,
+# and which the largest?*
+
+# %% tags=["experiment"]
+from course_lib.explore.decode_runs import all_runs
+
+koreans = [example for example in held_out_dates if example.locale == "ko"][:20]
+pairs = encode_pairs(text_pairs(koreans), source_vocabulary, target_vocabulary)
+tried = [all_runs(model, make_batch([pair]), max_length=12) for pair in pairs]
+YEAR, HYPHEN = range(2, 6), range(6, 7)  # the steps that read the year, and the first hyphen
+
+
+def mistakes(teacher, places):
+    """For each mistake: the run without it, and the steps from the mistake on.
+
+    A step is (likeliest tokens, their probabilities, how far all have moved).
+    """
+    for runs in (run[teacher] for run in tried):
+        for place in places:
+            for _, _, steps in runs["errors"].get(str(place), []):
+                yield runs["plain"], steps
+
+
+def moved_later(teacher, places):
+    """How far the probabilities move, on average, at the steps after a mistake."""
+    later = [moved for _, steps in mistakes(teacher, places) for _, _, moved in steps[1:]]
+    later = [moved for moved in later if moved is not None]  # None: only one of the runs goes on
+    return sum(later) / max(1, len(later))
+
+
+def wrote(steps):
+    return [likeliest[0] for likeliest, _, _ in steps]
+
+
+far = {}
+for teacher in ("forced", "free"):
+    for name, places in (("digit", YEAR), ("hyphen", HYPHEN)):
+        far[teacher, name] = moved_later(teacher, places)
+        print(f"{teacher:6} · {name:6} wrong: moved by {far[teacher, name]:.2f} later on")
+# step 5 wrote the hyphen that step 6 did not get to read; is it written again, and all that follows?
+late = [wrote(steps) == wrote(plain[4:]) for plain, steps in mistakes("free", HYPHEN)]
+claim(
+    "with a teacher, a wrong digit moves later steps by less than 0.1", far["forced", "digit"] < 0.1
+)
+claim(
+    "on its own, by at least half as much again",
+    far["free", "digit"] > 1.5 * far["forced", "digit"],
+)
+claim("a lost hyphen moves later steps by more than 0.8", far["free", "hyphen"] > 0.8)
+claim("even with a teacher, by more than 0.3", far["forced", "hyphen"] > 0.3)
+claim("nearly always, everything then comes one step late", sum(late) > 0.8 * len(late))
+
+# %% [markdown]
+# A wrong digit may spoil what comes next. With a teacher it is soon forgotten, for the right ones follow; on its own the
+# decoder now and then believes what it wrote and carries it on. A lost hyphen is worse, for hyphens tell the decoder
+# *where it is*. On its own it writes the missing one again, and everything comes one step late: nearly every character
+# differs, and yet the date is right. With a teacher, who reads on as if nothing were amiss, the two fall out of step.
 
 # %% [markdown]
 # <!-- concept: L1-compression -->
@@ -651,7 +731,8 @@ claim("your model cares very much", honest_others > 10 * honest_own)
 # **Further reading.** Sutskever, Vinyals and Le (2014), *Sequence to sequence learning with neural networks*. Cho et al.
 # (2014), *Learning phrase representations using RNN encoder–decoder*; Cho et al. (2014), *On the properties of neural
 # machine translation*, which measured the fall with length on real translations. Hochreiter and Schmidhuber (1997),
-# *Long short-term memory*. Bengio, Simard and Frasconi (1994) on why distance is hard to learn.
+# *Long short-term memory*. Bengio, Simard and Frasconi (1994) on why distance is hard to learn. Bengio et al. (2015),
+# *Scheduled sampling for sequence prediction*, which sends the teacher away little by little.
 
 # %% tags=["nbval-ignore-output"]
 progress()

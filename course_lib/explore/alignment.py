@@ -5,7 +5,7 @@ import traitlets
 
 from course_lib import figures
 
-from .base import Explorable, module, numbers, rounded, token_list
+from .base import Explorable, best, fixed, module, numbers, rounded, token_list
 
 
 class Alignment(Explorable):
@@ -46,12 +46,12 @@ class Alignment(Explorable):
 
     def sentence(self):
         row = self.shown()[self.row]
-        best = int(row.argmax())
+        most = best(row)
         values = {"step": self.row + 1, "all": len(self.target_tokens), "token": _seen(self.target_tokens[self.row])}
         if not row.any():
             return self.say("nothing", **values)
-        most, share, total = _seen(self.source_tokens[best]), f"{row[best]:.2f}", f"{row.sum():.2f}"
-        return self.say("sentence", **values, most=most, at=best + 1, share=share, total=total)
+        shares = {"share": fixed(row[most]), "total": fixed(row.sum())}
+        return self.say("sentence", **values, most=_seen(self.source_tokens[most]), at=most + 1, **shares)
 
     def draw(self):
         weights = self.shown()
@@ -60,7 +60,8 @@ class Alignment(Explorable):
         figure, (axes,) = figures.panels(width=min(7.0, 1.6 + 0.32 * columns), height=min(6.0, 1.2 + 0.28 * rows))
         axes.imshow(weights, vmin=0, vmax=1, aspect="auto")
         axes.grid(False)
-        axes.set_xticks(range(columns), [_plain(token) for token in self.source_tokens], rotation=90, fontsize=8)
+        names = [_plain(token) for token in self.source_tokens]
+        axes.set_xticks(range(columns), names, rotation=90 if max(map(len, names)) > 2 else 0, fontsize=8)
         axes.set_yticks(range(rows), [_plain(token) for token in self.target_tokens], fontsize=8)
         axes.axhline(self.row - 0.5, color="#D55E00")
         axes.axhline(self.row + 0.5, color="#D55E00")

@@ -7,7 +7,9 @@ a kernel sees is the PNG and the sentence; `to_html` writes a page that works al
 import base64
 import html
 import json
+import math
 import re
+from decimal import ROUND_HALF_UP, Decimal
 from importlib import resources
 from pathlib import Path
 
@@ -116,6 +118,20 @@ def token_list(tokens, name, length):
     if length > MOST_TOKENS:
         raise ValueError(f"{name} holds {length} tokens; at most {MOST_TOKENS} can be read in one picture. Cut it.")
     return tokens
+
+
+def fixed(value):
+    """The number with two digits, as the page writes it: halves away from zero, no "-0.00".
+
+    Python and JavaScript may differ in a sum's last bits; those decide nothing.
+    """
+    value = Decimal(math.floor(float(value) * 1e9 + 0.5) / 1e9)
+    return str(value.quantize(Decimal("0.01"), ROUND_HALF_UP) + 0)
+
+
+def best(shares):
+    """Index of the largest share, the first of those that are equal but for their last bits."""
+    return int(np.flatnonzero(shares >= shares.max() - 1e-9)[0])
 
 
 def rounded(array):

@@ -42,17 +42,17 @@ class Bottleneck(Explorable):
         return self.places[self.task][str(self.width)]
 
     def sentence(self):
-        first, *_, last = self.by_position()
+        places = self.by_position()
         return self.say(
             "sentence",
             task=self.say(self.task),
             width=self.width,
             length=self.length,
-            longest=len(self.by_position()),
+            longest=len(places),
             seeds=self.seeds,
             recall=_percent(self.recall()),
-            first=_percent(first),
-            last=_percent(last),
+            first=_percent(places[0]),
+            last=_percent(places[-1]),
         )
 
     def draw(self):

@@ -5,7 +5,7 @@ import traitlets
 
 from course_lib import figures
 
-from .base import Explorable, module, numbers, rounded
+from .base import Explorable, best, fixed, module, numbers, rounded
 
 SCORES = ("dot", "general", "additive", "scaled")
 REACH = 3.0  # the plane goes from -REACH to REACH
@@ -46,12 +46,12 @@ class ScoreLab(Explorable):
         return self.weights(kind) @ np.array(self.values)
 
     def sentence(self):
-        found = {"x": f"{self.query[0]:.2f}", "y": f"{self.query[1]:.2f}"}
+        found = dict(zip("xy", map(fixed, self.query), strict=True))
         for side, kind in (("left", self.left), ("right", self.right)):
             weights, context = self.weights(kind), self.context(kind)
-            best = int(weights.argmax())
-            found |= {side: self.say(kind), f"{side}_key": best + 1, f"{side}_weight": f"{weights[best]:.2f}"}
-            found[f"{side}_context"] = f"({context[0]:.2f}, {context[1]:.2f})"
+            most = best(weights)
+            found |= {side: self.say(kind), f"{side}_key": most + 1, f"{side}_weight": fixed(weights[most])}
+            found[f"{side}_context"] = f"({fixed(context[0])}, {fixed(context[1])})"
         return self.say("sentence", **found)
 
     def draw(self):

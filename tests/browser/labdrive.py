@@ -11,134 +11,16 @@ A cell is named by its nbformat id, or by its index. Only handles that stay are 
 exposes on request, `.jp-*` classes, and keys.
 """
 
-import json
-import os
 import re
-import shutil
-import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from playwright.sync_api import TimeoutError as Late
-from playwright.sync_api import sync_playwright
 
-START = 90  # seconds for the server, and for a kernel
+from .labserver import START, browser, chromium, lab_server
+
+__all__ = ["LOCAL", "Notebook", "browser", "chromium", "lab_server"]
+
 CELL = 60  # seconds for a cell
 LOCAL = re.compile(r"(http|ws)://127\.0\.0\.1[:/]|blob:|data:|about:")
-SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
-
-
-def chromium():
-    """Path of the browser: the variable CHROMIUM, else one on the search path; None if there is none."""
-    if os.environ.get("CHROMIUM"):
-        return shutil.which(os.environ["CHROMIUM"])
-    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
-@contextmanager
-def lab_server(root, dark=False, **environment):
-    """Serve the folder `root`; yields the URL. The server reads and writes no settings but its own.
-
-    environment: further variables for the server and its kernels, COURSE_HOME say.
-    """
-    with TemporaryDirectory(prefix="lab-", ignore_cleanup_errors=True) as folder:
-        own = Path(folder)
-        theme = {"theme": f"JupyterLab {'Dark' if dark else 'Light'}", "adaptive-theme": False}
-        _settings(own / "settings", "themes", theme)
-        _settings(own / "settings", "notification", {"fetchNews": "false", "checkForUpdates": False})
-        places = {
-            "JUPYTER_CONFIG_DIR": "config",
-            "JUPYTER_DATA_DIR": "data",
-            "JUPYTER_RUNTIME_DIR": "runtime",
-            "JUPYTERLAB_SETTINGS_DIR": "settings",
-            "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
-            "IPYTHONDIR": "ipython",
-        }
-        port = _free_port()
-        command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--ServerApp.root_dir={root}"]
-        command += ["--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
-        command += ["--IdentityProvider.token=", "--LabApp.expose_app_in_browser=True"]
-        with open(own / "log", "w") as log:
-            server = subprocess.Popen(
-                command,
-                env=os.environ | {name: str(own / place) for name, place in places.items()} | environment,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            try:
-                url = f"http://127.0.0.1:{port}"
-                _wait_for(url, server, own / "log")
-                yield url
-            finally:
-                _stop(server, url)
-
-
-def _settings(folder, plugin, values):
-    path = folder / "@jupyterlab" / "apputils-extension" / f"{plugin}.jupyterlab-settings"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(values))
-
-
-def _free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def _wait_for(url, server, log):
-    deadline = time.monotonic() + START
-    while server.poll() is None and time.monotonic() < deadline:
-        try:
-            urllib.request.urlopen(f"{url}/api/status", timeout=2).read()
-            return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-3000:]}")
-
-
-def _stop(server, url):
-    """End the server and, before it, its kernels; they live in sessions of their own."""
-    try:
-        with urllib.request.urlopen(f"{url}/api/kernels", timeout=5) as reply:
-            kernels = json.load(reply)
-        for kernel in kernels:
-            request = urllib.request.Request(f"{url}/api/kernels/{kernel['id']}", method="DELETE")
-            urllib.request.urlopen(request, timeout=10).read()
-    except (urllib.error.URLError, OSError, ValueError):
-        pass  # it is gone, or refuses; the signals below end what is left
-    for sent in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(server.pid, sent)
-            server.wait(10)
-            return
-        except (ProcessLookupError, subprocess.TimeoutExpired):
-            continue
-
-
-@contextmanager
-def browser(width=1400, height=1400):
-    """A headless Chromium context with a profile of its own; `context.new_page()` gives pages."""
-    with TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile, sync_playwright() as playwright:
-        context = playwright.chromium.launch_persistent_context(
-            profile,
-            executable_path=chromium(),
-            headless=True,
-            args=SWITCHES,
-            viewport={"width": width, "height": height},
-        )
-        try:
-            yield context
-        finally:
-            context.close()
-
 
 # JavaScript: the notebook that is open, and one of its cells by id or index
 PANEL = "const panel = window.jupyterapp && window.jupyterapp.shell.currentWidget;"
@@ -160,10 +42,13 @@ class Notebook:
         page.on("request", lambda request: LOCAL.match(request.url) or self.elsewhere.append(request.url))
 
     @classmethod
-    def open(cls, page, url, name):
-        """Open the file `name` below the root of the server, and wait for its kernel."""
+    def open(cls, page, url, name, app="lab/tree"):
+        """Open the file `name` below the root of the server, and wait for its kernel.
+
+        app: "lab/tree" for JupyterLab, "notebooks" for Notebook 7, which the same server serves.
+        """
         notebook = cls(page)
-        page.goto(f"{url}/lab/tree/{name}?reset")
+        page.goto(f"{url}/{app}/{name}?reset")
         page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=START * 1000)
         # the indicator says "idle" before there is a session; a cell run then is lost. So ask the session.
         notebook.wait(f"() => {{ {KERNEL} return idle }}", seconds=START, what="a kernel")
@@ -247,6 +132,20 @@ class Notebook:
         drawn = f"key => {{ {FIND} return !cells[index].model.outputs.length || {shown} }}"
         self.wait(drawn, key, what=f"the output of cell {key}")
         return "\n".join(cell.locator(".jp-OutputArea-output").all_inner_texts())
+
+    def theme(self, name):
+        """Change the theme of the app, to "Light" or "Dark"; pages that are opened later have it too."""
+        change = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
+        self.page.evaluate(change, f"JupyterLab {name}")
+        # A splash lies over all until the new theme has faded in.
+        there = "document.body.dataset.jpThemeLight === light && !document.getElementById('jupyterlab-splash')"
+        self.wait(f"light => {there}", str(name == "Light").lower(), what=f"the theme {name}")
+
+    def edited(self):
+        """What a key that the notebook takes would change: the active cell, the mode, and kind and source of each."""
+        cells = "book.widgets.map(cell => [cell.model.type, cell.model.sharedModel.getSource()])"
+        read = f"const book = panel.content; return [book.activeCellIndex, book.mode, {cells}]"
+        return self.page.evaluate(f"() => {{ {PANEL} {read} }}")
 
     def save(self):
         """Save the file."""

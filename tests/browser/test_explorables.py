@@ -1,11 +1,5 @@
-"""Explorables in Chromium: the page agrees with Python, works by keys, reads well, asks nobody; one of them in Lab."""
+"""Explorables in Chromium: the page agrees with Python, works by keys, reads well, asks nobody."""
 
-import shutil
-from importlib import resources
-from pathlib import Path
-
-import axe_playwright_python
-import nbformat
 import numpy as np
 import pytest
 
@@ -13,48 +7,11 @@ from course_lib.explore.alignment import alignment
 from course_lib.explore.bottleneck import bottleneck
 from course_lib.explore.score_lab import score_lab
 
-from .labdrive import LOCAL, Notebook, lab_server
+from .widgets import focused, follow, said, state, stops, violations, walk
 
 pytestmark = pytest.mark.browser
 
-AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-RUN = "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa']})"
-FOUND = f"() => {RUN}.then(r => r.violations.map(v => [v.id, v.nodes[0].html]))"
-
-
-def notebook_of(*sources):
-    made = nbformat.v4.new_notebook()
-    made.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    made.cells = [nbformat.v4.new_code_cell(text, id=f"cell-{at}") for at, text in enumerate(sources)]
-    return made
-
-
-@pytest.fixture(scope="module")
-def context(lab):
-    """The browser that all tests share: two of Playwright's loops cannot run at once."""
-    nbformat.write(notebook_of("1"), lab.root / "empty.ipynb")
-    return lab.open("empty.ipynb").page.context
-
-
-@pytest.fixture
-def visit(context, tmp_path):
-    """visit(explorable): its standalone page; at the end, nothing went wrong and nothing left the machine."""
-    pages, trouble = [], []
-
-    def go(explorable):
-        page = context.new_page()
-        pages.append(page)
-        page.on("console", lambda message: message.type == "error" and trouble.append(message.text))
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        page.on("request", lambda r: LOCAL.match(r.url) or r.url.startswith("file:") or trouble.append(r.url))
-        page.goto(explorable.to_html(tmp_path / "page.html").as_uri())
-        page.locator("#explorable[data-ready='1']").wait_for(timeout=10_000)
-        return page
-
-    yield go
-    for page in pages:
-        page.close()
-    assert trouble == []
+NAMES = ["bottleneck", "alignment", "score_lab"]
 
 
 def random_weights(rows=4, columns=9, seed=0):
@@ -70,26 +27,11 @@ def make(name, lang="en"):
     return score_lab([[1, 0], [0, 1], [-1, -1]], W=[[1, 0.5], [-1, 1]], lang=lang)
 
 
-def state(page):
-    return page.evaluate("() => window.model.state")
-
-
-def follow(explorable, page):
-    """Give the Python side the state that the page is in."""
-    for name in explorable.STATE:
-        setattr(explorable, name, state(page)[name])
-
-
-def said(page):
-    return page.locator(".live").inner_text()
-
-
-@pytest.mark.parametrize("name", ["bottleneck", "alignment", "score_lab"])
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_reads_well_in_both_themes_and_on_a_phone(visit, name, lang):
     explorable = make(name, lang)
     page = visit(explorable)
-    page.evaluate(AXE)
     views = ["lines", "matrix"] if name == "alignment" else [None]
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
@@ -98,7 +40,7 @@ def test_reads_well_in_both_themes_and_on_a_phone(visit, name, lang):
         for view in views:
             if view:
                 page.locator("select").first.select_option(view)
-            assert page.evaluate(FOUND) == []
+            assert violations(page) == []
     assert said(page) == explorable.sentence()
     page.set_viewport_size({"width": 320, "height": 700})
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 320
@@ -197,35 +139,37 @@ def test_score_lab_by_keys_and_by_hand(visit):
     agree()
 
 
-MAKE = """from course_lib.explore.alignment import alignment
-shown = alignment([[0.9, 0.1], [0.2, 0.8]], ["하나", "둘"], ["one", "two"])
-shown"""
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tab_key_reaches_everything_and_gets_out(visit, name):
+    page = visit(make(name))
+    page.evaluate("() => document.body.prepend(document.createElement('button'))")  # where Shift+Tab comes out
+    root = page.locator("#explorable")
+    kinds = "input:not(:disabled), select, button:not([tabindex='-1']), [tabindex='0']"
+    for view in ["lines", "matrix"] if name == "alignment" else [None]:
+        if view:
+            page.get_by_label("view").select_option(view)
+        way = walk(root)
+        assert way == list(range(root.locator(kinds).count())), "Tab reaches every control once, in order, and leaves"
+        stops(root)[0].press("Shift+Tab")
+        assert focused(root) is None, "Shift+Tab leaves too"
 
 
-def test_in_lab_a_later_cell_reads_the_state_and_the_picture_stays(context, tmp_path):
-    switch = tmp_path / "config" / "jupyter_server_config.d"
-    switch.mkdir(parents=True)
-    with resources.as_file(resources.files("course_lib.explore") / "course_lib.json") as path:
-        shutil.copy(path, switch)  # what installation puts below the prefix
-    served = tmp_path / "served"
-    served.mkdir()
-    nbformat.write(notebook_of(MAKE, "print('row', shown.row)"), served / "a.ipynb")
-    with lab_server(served, JUPYTER_CONFIG_PATH=str(switch.parent)) as url:
-        notebook = Notebook.open(context.new_page(), url, "a.ipynb")
-        notebook.run("cell-0")
-        live = notebook.cell("cell-0").locator(".course-explorable[data-ready='1']")
-        live.wait_for(timeout=8_000)
-        live.locator("[data-key='row-0']").press("ArrowDown")
-        live.locator("[data-key='row-1']").press("b")  # would insert a cell, were it Lab's
-        notebook.page.wait_for_timeout(400)
-        notebook.run("cell-1")
-        assert notebook.text("cell-1").strip() == "row 1"
-        assert notebook.page.locator(".jp-Notebook .jp-Cell").count() == 2
-        notebook.save()
-        saved = nbformat.read(served / "a.ipynb", as_version=4)
-        assert set(saved.cells[0].outputs[0].data) == {"image/png", "text/plain"} and "widgets" not in saved.metadata
-        assert live.count() == 1, "the open notebook stays live"
-        again = Notebook.open(notebook.page, url, "a.ipynb")
-        again.cell("cell-0").locator("img").wait_for(timeout=30_000)
-        assert "model not found" not in again.text("cell-0")
-        assert notebook.elsewhere == [] and again.elsewhere == []
+@pytest.mark.parametrize("name", NAMES)
+def test_the_focus_stays_where_it_is_when_the_picture_is_drawn_anew(visit, name):
+    page = visit(make(name))
+    root = page.locator("#explorable")
+    for at, stop in enumerate(stops(root)):
+        stop.focus()
+        for lang in ("ko", "en"):
+            page.evaluate("lang => window.model.set('lang', lang)", lang)
+            stops(root)  # what was drawn anew has lost its mark
+            assert focused(root) == at
+
+
+def test_a_button_keeps_the_focus_when_it_has_nothing_left_to_do(visit):
+    page = visit(make("alignment"))
+    back = page.get_by_role("button", name="step back")
+    for _ in range(5):
+        back.press("Enter")
+    assert state(page)["step"] == 1 and back.get_attribute("aria-disabled") == "true"
+    assert back.evaluate("node => node === document.activeElement")

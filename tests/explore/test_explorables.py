@@ -14,6 +14,7 @@ from course_lib import attention
 from course_lib.authoring.catalogue import repo_root
 from course_lib.experiments.bottleneck import load_bottleneck
 from course_lib.explore.alignment import alignment
+from course_lib.explore.base import best, fixed
 from course_lib.explore.bottleneck import bottleneck
 from course_lib.explore.save_hook import WIDGET_VIEW, keep_pictures
 from course_lib.explore.score_lab import score_lab
@@ -31,10 +32,14 @@ def make(name, lang="en"):
         return bottleneck(lang=lang)
     if name == "alignment":
         return alignment(weights(), list("3월 17일$"), list("03-17"), source_length=5, lang=lang)
+    assert name == "score_lab"
     return score_lab(KEYS, lang=lang)
 
 
-@pytest.fixture(params=["bottleneck", "alignment", "score_lab"])
+NAMES = ["bottleneck", "alignment", "score_lab"]
+
+
+@pytest.fixture(params=NAMES)
 def explorable(request):
     return make(request.param)
 
@@ -64,6 +69,10 @@ def test_the_page_is_whole_and_asks_nobody(explorable, tmp_path):
 def test_both_languages_say_everything(name):
     said = words(name)
     assert said["en"].keys() == said["ko"].keys() and all(all(phrases.values()) for phrases in said.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_sentence_is_whole_in_both_languages(name):
     assert "{" not in make(name, "ko").sentence() and make(name, "ko").sentence() != make(name).sentence()
 
 
@@ -77,15 +86,17 @@ def test_bottleneck_reads_the_shipped_results():
         shown.width = 5
 
 
-def test_alignment_masks_padding_as_the_library_does():
-    shown, raw = make("alignment"), weights()
-    mask = torch.arange(7) < 5
-    want = attention.masked_softmax(raw.log(), mask)
-    assert np.abs(shown.shown() - want.numpy()).max() < 5e-4
+@pytest.mark.parametrize("seed", range(12))
+def test_alignment_masks_padding_as_the_library_does(seed):
+    raw, length = weights(rows=3 + seed % 3, columns=2 + seed, seed=seed), 1 + seed
+    shown = alignment(raw, ["s"] * (2 + seed), ["t"] * len(raw), source_length=length)
+    want = attention.masked_softmax(raw.log(), torch.arange(2 + seed) < length)
+    # The page gets four digits of a weight; what masking leaves of a row may be small, and is then less exact.
+    assert (np.abs(shown.shown() - want.numpy()).max(axis=1) < 1e-4 / raw[:, :length].sum(dim=1).numpy()).all()
     shown.mask = False
-    assert np.abs(shown.shown() - raw.numpy()).max() < 5e-4
+    assert np.abs(shown.shown() - raw.numpy()).max() < 1e-4
     shown.row = 2
-    assert f"{raw[2].max():.2f}" in shown.sentence()
+    assert f"{fixed(raw[2].max())})" in shown.sentence()
 
 
 def test_alignment_with_nothing_to_see_is_zeros():
@@ -110,9 +121,12 @@ def test_alignment_refuses(arguments, words):
         alignment(*arguments)
 
 
-def test_score_lab_scores_as_the_library_does():
-    W = torch.tensor([[1.0, 0.5], [-0.5, 2.0]], dtype=torch.float64)
-    query, ones = torch.tensor([[0.3, -1.2]], dtype=torch.float64), torch.ones(2, dtype=torch.float64)
+@pytest.mark.parametrize("seed", range(12))
+def test_score_lab_scores_as_the_library_does(seed):
+    given = torch.Generator().manual_seed(seed)
+    W = (torch.rand(2, 2, generator=given, dtype=torch.float64) * 10 - 5).round(decimals=2)
+    query = (torch.rand(1, 2, generator=given, dtype=torch.float64) * 6 - 3).round(decimals=2)
+    ones = torch.ones(2, dtype=torch.float64)
     shown = score_lab(KEYS, W=W, query=query[0].tolist(), left="general", right="scaled")
     want = {
         "dot": attention.dot_score(query, KEYS),
@@ -124,7 +138,19 @@ def test_score_lab_scores_as_the_library_does():
         assert np.allclose(shown.scores(kind), scores[0])
         context, share = attention.attend(scores, KEYS)
         assert np.allclose(shown.weights(kind), share[0]) and np.allclose(shown.context(kind), context[0])
-        assert f"{shown.weights('general').max():.2f}" in shown.sentence()
+    assert f" {fixed(shown.weights('general').max())}, " in shown.sentence()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.125, "0.13"), (0.125 - 1e-16, "0.13"), (-0.125, "-0.13"), (-0.004, "0.00"), (-0.0, "0.00"), (2 / 3, "0.67")],
+)
+def test_numbers_are_written_as_the_page_writes_them(value, text):
+    assert fixed(value) == text
+
+
+def test_the_largest_share_is_the_first_of_equals():
+    assert best(np.array([0.1, 0.45 - 1e-16, 0.45])) == 1
 
 
 def test_score_lab_refuses():

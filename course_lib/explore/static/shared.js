@@ -19,6 +19,18 @@ export const own = (node) => fill(node, { "data-lm-suppress-shortcuts": "true" }
 export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 export const colour = (share) => CIVIDIS[clamp(Math.floor(share * CIVIDIS.length), 0, CIVIDIS.length - 1)];
 
+/** As text with two digits; the last bits, which Python may have otherwise, decide nothing, and there is no "-0.00". */
+export function fixed(value) {
+  const text = (Math.floor(value * 1e9 + 0.5) / 1e9).toFixed(2);
+  return text === "-0.00" ? "0.00" : text;
+}
+
+/** Index of the largest share, the first of those that are equal but for their last bits. */
+export function best(shares) {
+  const most = Math.max(...shares);
+  return shares.findIndex((share) => share >= most - 1e-9);
+}
+
 /** Black or white, whichever is read better on that colour (WCAG's relative luminance). */
 export function ink(hex) {
   const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255)
@@ -41,8 +53,9 @@ export class View {
     this.id = `course-${name}-${++count}`;
     this.labels = []; // [node, key]: rewritten when the language changes
     this.timer = 0;
+    this.boxes = 0; // that scroll, in the drawing under way
     root.classList.add("course-explorable");
-    this.controls = html("div", { class: "controls" });
+    this.controls = this.into = html("div", { class: "controls" });
     this.stage = html("div", { class: "stage" });
     this.live = html("p", { class: "live", "aria-live": "polite" });
     root.replaceChildren(this.controls, this.stage, this.live);
@@ -80,8 +93,18 @@ export class View {
     const box = html("span", { class: "control" });
     box.append(this.label(html("label", { for: id }), key), own(fill(node, { id })));
     node.addEventListener(on, () => read(node));
-    this.controls.append(box);
+    this.into.append(box);
     return node;
+  }
+
+  /** The controls made by `make` stand together, under one another, in so many columns. */
+  group(columns, make) {
+    const box = html("div", { class: "group" });
+    box.style.gridTemplateColumns = `repeat(${columns}, auto)`;
+    this.controls.append(box);
+    this.into = box;
+    make();
+    this.into = this.controls;
   }
 
   /** A slider over a list of values: {show(value)} puts it there. */
@@ -109,10 +132,13 @@ export class View {
 
   button(key, press) {
     const node = own(html("button", { type: "button" }));
-    this.label(node, key).addEventListener("click", press);
+    this.label(node, key).addEventListener("click", () => node.getAttribute("aria-disabled") !== "true" && press());
     this.controls.append(node);
     return node;
   }
+
+  /** A button that has nothing to do keeps the focus: a disabled one drops it, and the next key edits the notebook. */
+  enable(button, useful) { button.setAttribute("aria-disabled", !useful); }
 
   reset() {
     return this.button("reset", () => this.set(this.get("start")));
@@ -124,12 +150,13 @@ export class View {
     const places = [...this.stage.querySelectorAll(".scroll")].map((box) => box.scrollLeft);
     this.stage.replaceChildren(...nodes);
     this.stage.querySelectorAll(".scroll").forEach((box, at) => { box.scrollLeft = places[at] || 0; });
-    if (held) this.stage.querySelector(`[data-key="${held}"]`)?.focus({ preventScroll: true });
+    this.boxes = 0;
+    if (held) (this.stage.querySelector(`[data-key="${held}"]`) || this.stage.querySelector("[data-key]"))?.focus({ preventScroll: true });
   }
 
   /** A part that may be wider than the page: it scrolls by itself, by keys too. */
   scroll(label, node) {
-    const box = own(html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label, "data-key": `scroll-${label}` }));
+    const box = own(html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label, "data-key": `scroll-${this.boxes++}` }));
     box.append(node);
     return box;
   }
