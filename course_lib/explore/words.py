@@ -231,6 +231,7 @@ CATALOGUE = {
         "stretch": ("colours up to each head's largest", "헤드마다 최댓값까지 색 넓히기"),
         "is_off": ("off", "꺼짐"),
         "head_name": ("layer {layer}, head {head}", "{layer}층 헤드 {head}"),
+        "all_heads": ("All heads", "모든 헤드"),
         "grid": ("All heads; arrow keys open one", "모든 헤드, 화살표 키로 열기"),
         "grid_costs": (
             "All heads; below, what switching it off costs",
