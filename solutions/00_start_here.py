@@ -177,7 +177,17 @@ claim("shifting every score by 1,000 changes no weight", torch.allclose(my_softm
 # | greedy decoding | 탐욕적 디코딩 | always the likeliest token |
 # | beam search | 빔 탐색 | several hypotheses kept at once |
 # | cross-entropy | 교차 엔트로피 | how surprised the model is by the right token |
+# | exposure bias | 노출 편향 | in training a decoder never reads its own mistakes |
+# | total variation | 총변동 | how far two distributions are apart, from 0 to 1 |
 # | gradient | 기울기 | how the loss changes with each number |
+# | Jacobian | 야코비 행렬 | the table of all slopes, each output by each input |
+# | temperature | 온도 | how choosy a softmax is |
+# | entropy | 엔트로피 | how undecided weights are, in bits |
+# | saturated | 포화 | so decided that no gradient is left |
+# | memory | 메모리 | what cross-attention reads: the encoder's outputs |
+# | permutation equivariant | 순열 등변 | shuffled in, shuffled out |
+# | output projection | 출력 투영 | the matrix that mixes what the heads found |
+# | rotary embedding (RoPE) | 회전 위치 임베딩 | queries and keys turned by their places |
 
 # %% [markdown]
 # ## In short

@@ -42,6 +42,7 @@ from course_lib.recurrent import Encoder, Seq2Seq, first_hidden
 from course_lib.recurrent_attention import AttentionDecoder
 from course_lib.training import fit, sequence_loss
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
 torch.manual_seed(0)
 torch.set_num_threads(1)  # models this small train fastest on one core
@@ -52,8 +53,8 @@ device = pick_device()
 # ## One vector, two jobs
 #
 # A price list as four vectors: the first four numbers say *which* item it is, the fifth says what it *costs*. The state
-# asks for item 2. With $h_j$ as key and value at once, the whole vector is compared, the price too. *What will happen
-# when item 4 becomes expensive?*
+# asks for item 2; it has a fifth number too, since it does two jobs as well. With $h_j$ as key and value at once, the whole
+# vector is compared, the price too. *What will happen when item 4 becomes expensive?*
 
 # %%
 names, asks_for = torch.eye(4), torch.tensor([0.0, 4.0, 0.0, 0.0, 1.0])
@@ -72,7 +73,8 @@ claim("while all prices are alike, item 2 is found", cheap.argmax() == 1 and che
 claim("an expensive item 4 takes the weight, though nobody asked for it", dear[3] > 0.9)
 
 # %% [markdown]
-# What is *looked for* and what is *found* got mixed up. The way out: a **key** (키) that is only compared, a **value** (값)
+# What is *looked for* and what is *found* got mixed up. Lesson 3's matrix $W$ could learn to ignore the price while it
+# compares; but what is handed over would still be all of $h_j$, its name included. The way out: a **key** (키) that is only compared, a **value** (값)
 # that is only handed over, and on the asking side a **query** (쿼리). Three projections, because the same token plays
 # three parts: it asks, it is found, it gives.
 #
@@ -87,7 +89,7 @@ claim("an expensive item 4 takes the weight, though nobody asked for it", dear[3
 # | the document | value $v_j$ | its price |
 #
 # A Python dictionary does the same: `prices["apple"]` compares "apple" with all keys and hands over one value. Attention
-# is a dictionary that answers with a **mixture**: each key gets a weight, by its likeness to the query. A
+# is a dictionary that answers with a **mixture**: each key gets a weight, by its product with the query. A
 # **temperature** (온도) says how choosy it is.
 
 
@@ -139,8 +141,9 @@ claim("hot, it answers with the mean of all prices", abs(answers[100.0] - 3.25) 
 # | $Q$, $K$, $V$ | (N, Dk), (N, Dk), (N, Dv) | |
 #
 # <!-- concept: E-qkv -->
-# You will read that in self-attention "Q = K = V = input". They come from the *same input*; they are three *different*
-# projections of it. Without them a token's best match would nearly always be itself.
+# You will read "Q = K = V = input". They come from the *same input*; they are three *different* projections of it. Without
+# them asking and being found are one thing: $X X^\top$ is symmetric, and a token finds itself, or a longer vector of its
+# kind.
 
 
 # %% exercise="project_qkv" role="answer"
@@ -165,20 +168,23 @@ check("project_qkv")
 
 # %% tags=["nbval-ignore-output"]
 my_project = mine("project_qkv")
+torch.manual_seed(0)
 W_Q, W_K, W_V = torch.randn(8, 4), torch.randn(8, 4), torch.randn(8, 6)
 short, long = torch.randn(3, 8), torch.randn(7, 8)
 for name, X in (("3 tokens", short), ("7 tokens", long)):
     print(name, [tuple(each.shape) for each in my_project(X, W_Q, W_K, W_V)])
-own_match = (short @ short.mT).argmax(-1).tolist()
-print("without projections each token's best match is token", own_match)
-claim("without projections each token finds itself", own_match == [0, 1, 2])
+same = short @ short.mT  # what would be the scores without projections
+claim("without projections i asks for j as j asks for i", torch.allclose(same, same.mT))
+projected = my_project(short, W_Q, W_K, W_V)
+asked = projected[0] @ projected[1].mT
+claim("with them it does not", not torch.allclose(asked, asked.mT, atol=0.1))
 
 # %% [markdown]
 # <!-- concept: L4-width -->
 # ### How wide?
 #
 # Width buys room: the more dimensions, the more directions that hardly disturb each other. It costs time: with Dk = Dv = D
-# the three products take $3 N D^2$ multiplications. *If D doubles, by how much does each change?*
+# the three products take $3 N D^2$ multiplications. *If D becomes four times as large, by how much does each change?*
 
 # %%
 torch.manual_seed(0)
@@ -188,21 +194,27 @@ for D in widths:
     directions = nn.functional.normalize(torch.randn(400, D), dim=-1)
     cosines = (directions @ directions.mT)[~torch.eye(400, dtype=torch.bool)]
     disturbance.append(cosines.abs().mean().item())
-    products.append(3 * N * D * D)
+    X, W = torch.randn(N, D), torch.randn(D, D)
+    with FlopCounterMode(
+        display=False
+    ) as counter:  # it counts a multiplication and an addition as two
+        X @ W, X @ W, X @ W
+    products.append(counter.get_total_flops() // 2)
 for D, cosine, count in zip(widths, disturbance, products, strict=True):
     print(
         f"D = {D:3}: two directions overlap by {cosine:.2f} on average, {count:,} multiplications"
     )
 claim("four times the width halves the overlap", 1.8 < disturbance[0] / disturbance[1] < 2.2)
-claim("and takes sixteen times the work", products[1] == 16 * products[0])
+claim("and takes sixteen times the work", products[1] == 16 * products[0] == 16 * 3 * N * 16**2)
 
 # %% [markdown]
 # <!-- concept: L4-table -->
 # ## A sentence by hand
 #
-# 나는 너를 사랑 해, four tokens. Each is three numbers: how much of a *person*, of an *object*, of an *action* it is. The
-# matrices are set by hand, so that persons ask for actions and actions ask for persons. Take a pencil: $Q$, $K$ and the
-# first row of $Q K^\top$ are quick. *Which tokens will 사랑 look at?*
+# 나는 너를 사랑해, cut into four tokens 나는 · 너를 · 사랑 · 해. Each is three numbers: how much of a *person*, of an
+# *object*, of an *action* it is. The matrices are set by hand, so that persons ask for actions, and actions ask for persons,
+# twice as much for those that are objects. Take a pencil: $Q$, $K$ and the third row of $Q K^\top$ are quick. *Which
+# tokens will 사랑 look at?*
 
 # %%
 tokens = ["나는", "너를", "사랑", "해"]
@@ -230,7 +242,11 @@ def reads(tensor, *numbers, digits=2):
 
 claim("the query of 사랑 is (2, 4, 0, 0)", reads(Q[2], 2, 4, 0, 0))
 claim("the key of 너를 is (1, 1, 0, 0)", reads(K[1], 1, 1, 0, 0))
+claim("their product is 6", Q[2] @ K[1] == 6)
 claim("the scores of 사랑 are 1, 3, 0, 0", reads(scores[2], 1, 3, 0, 0))
+claim(
+    "the values are (1, 0), (1, 1), (0, 3), (0, 6)", V.tolist() == [[1, 0], [1, 1], [0, 3], [0, 6]]
+)
 claim("its weights are 0.11, 0.81, 0.04, 0.04", reads(A[2], 0.11, 0.81, 0.04, 0.04))
 claim("its output is (0.92, 1.17)", reads(Y[2], 0.92, 1.17))
 
@@ -275,17 +291,18 @@ claim("사랑 asks for 너를 with 3, 너를 for 사랑 with 2", (scores[2, 1], 
 # ### What scores are not
 #
 # Scores are no weights. A row of scores such as 0.7, 0.1, 0.6 is often drawn as if it were shares of attention; it adds
-# up to 1.4. And softmax is not "divide by the sum":
+# up to 1.4. And softmax is not "divide by the sum".
 #
 # <!-- concept: E-softmax -->
-# of the scores 0.7, 0.2, 0.3, 0.9 it makes 0.29, 0.17, 0.19, 0.35. A well-known explanation prints 0.42, 0.08, 0.13, 0.37
-# for that row. No temperature gives those: in a softmax at temperature τ the logarithm of two weights' ratio is the
+# Of the scores 0.7, 0.2, 0.3, 0.9 it makes 0.29, 0.17, 0.19, 0.35. An explanation that circulates prints 0.42, 0.08, 0.13,
+# 0.37 for that row. No temperature gives those: in a softmax at temperature τ the logarithm of two weights' ratio is the
 # difference of their scores divided by τ, for *every* pair.
 
 # %%
 claim("0.7, 0.1 and 0.6 sum to 1.4", abs(sum((0.7, 0.1, 0.6)) - 1.4) < 1e-9)
 row = torch.tensor([0.7, 0.2, 0.3, 0.9])
 claim("softmax gives 0.29, 0.17, 0.19, 0.35", reads(torch.softmax(row, 0), 0.29, 0.17, 0.19, 0.35))
+claim("divided by the sum: 0.33, 0.10, 0.14, 0.43", reads(row / row.sum(), 0.33, 0.1, 0.14, 0.43))
 printed = torch.tensor([0.42, 0.08, 0.13, 0.37])
 temperatures = (row[:-1] - row[-1]) / (printed[:-1] / printed[-1]).log()
 print(
@@ -317,7 +334,8 @@ claim("and its slope has all but vanished", slope < 1e-4)
 
 # %% [markdown]
 # One weight is 1, the others are 0: it is **saturated** (포화). Worse, the slope is gone. A small change of the scores
-# changes nothing, so the gradient that would correct a wrong choice does not arrive.
+# changes nothing, so the gradient that would correct a wrong choice does not arrive. We measure the slope by the norm of the
+# table of all slopes, each weight by each score: the **Jacobian** (야코비 행렬).
 #
 # <!-- concept: L4-scale -->
 # ### And wide vectors make large scores
@@ -353,7 +371,7 @@ check("attention_scale")
 #
 # Now measure all of it. Queries and keys of variance 1, 64 keys a query, $d_k$ from 4 to 1,024, with and without your
 # factor. The **entropy** (엔트로피) of the weights says in bits how undecided they are: 6 bits are 64 equal weights, 0 bits
-# are one weight of 1. *Which of the four curves will be flat?*
+# are one weight of 1. *Which of the six curves will be flat?*
 
 # %% tags=["nbval-ignore-output"]
 my_scale = mine("attention_scale")
@@ -399,13 +417,13 @@ claim(
 claim("with the root it is 1, within a tenth", all(abs(v - 1) < 0.1 for v, _, _ in scaled))
 claim("without, the entropy falls below a quarter of a bit at 1,024", raw[-1][1] < 0.25)
 claim("with the root it stays above 5 bits at every width", min(e for _, e, _ in scaled) > 5)
-claim("at 16 the slope without the root is even larger", raw[1][2] > scaled[1][2])
+claim("at 64 the slope without the root is still larger", raw[2][2] > scaled[2][2])
 claim("at 1,024 the root keeps more than twice the slope", scaled[-1][2] > 2 * raw[-1][2])
 
 # %% [markdown]
-# Three measurements, one story. Up to $d_k = 16$ the missing root does no harm here: a somewhat sharper softmax even has a
-# little more slope. From there on one weight takes all, and the slope goes. A narrow toy never shows it; a wide model stops
-# learning.
+# Up to $d_k = 64$ the missing root does no harm by the last measure: a sharper softmax even has more slope. Then one weight
+# takes all, and at 1,024 less than half of the slope is left. A narrow toy never shows it. A wide model does: further down
+# you will train one.
 #
 # ### Turn the knobs yourself
 #
@@ -448,7 +466,7 @@ check("scaled_dot_product_attention")
 #
 # <!-- concept: E-axis -->
 # You will read "`axis=1`". That is the last axis only while there are two; with a batch in front it is the queries'. Say
-# `dim=-1`. *With your own function*, the table of 나는 너를 사랑 해 once more, and the same sentence as a batch of one:
+# `dim=-1`. *With your own function*, the table of 나는 너를 사랑해 once more, and the same sentence as a batch of one:
 
 # %% tags=["nbval-ignore-output"]
 my_attention = mine("scaled_dot_product_attention")
@@ -456,6 +474,10 @@ output, weights = my_attention(Q, K, V)
 print("sum of each row:   ", [f"{x:.2f}" for x in weights.sum(-1).tolist()])
 print("sum of each column:", [f"{x:.2f}" for x in weights.sum(-2).tolist()])
 claim("your function gives the table that you worked out by hand", torch.allclose(output, Y))
+claim(
+    "it is your soft_lookup at temperature √d_k",
+    torch.allclose(my_lookup(Q, K, V, math.sqrt(4)), output),
+)
 claim(
     "each row sums to 1, the columns do not",
     torch.allclose(weights.sum(-1), torch.ones(4)) and weights.sum(-2).max() > 1.2,
@@ -495,8 +517,9 @@ claim(
 # <!-- concept: L4-context -->
 # ## One word, two meanings
 #
-# 배 is a pear, and a ship. As an embedding it is a bit of both. Next to 달다 (sweet) or 항구 (harbour) attention gives it
-# what it lacks: its neighbours. Three features: *fruit*, *sea*, *taste*; projections by hand again.
+# 배 is a pear, and a ship (and a belly, which stays out of it). As an embedding it is a bit of both. Next to 달다 (sweet) or
+# 항구 (harbour) attention adds what its neighbours know. Three features: *fruit*, *sea*, *taste*. Here $W_Q = W_K$ is 1.5
+# times the identity and $W_V$ the identity: enough to see the mixing.
 
 # %%
 word = {"배": [1.0, 1.0, 0.0], "달다": [1.5, 0.0, 2.0], "항구": [0.0, 2.5, 0.0]}
@@ -513,10 +536,10 @@ claim("next to 달다, 배 is more fruit than sea", seen["달다"][0] > seen["�
 claim("next to 항구, 배 is more sea than fruit", seen["항구"][1] > seen["항구"][0] + 0.3)
 
 # %% [markdown]
-# ## Lesson 2, rebuilt
+# ## Lessons 2 and 3, rebuilt
 #
 # Attention between decoder and encoder in the new words: the decoder's state makes the query, the encoder's outputs make
-# keys and values. It is Luong's general score with its matrix in two factors, $W = W_Q W_K^\top / \sqrt{d_k}$:
+# keys and values. It is Luong's general score with its matrix in two factors, $W = W_Q W_K^\top / \sqrt{d_k}$, of rank $d_k$ at most:
 
 # %%
 torch.manual_seed(0)
@@ -529,15 +552,15 @@ claim("one score in two ways of writing it", torch.allclose(projected, general, 
 
 # %%
 class QKVDecoder(AttentionDecoder):
-    """Luong's decoder with a query, keys and values of their own. scale: what the scores are divided by."""
+    """Luong's decoder with a query, keys and values of their own."""
 
-    def __init__(self, vocab_size, d_embedding, d_hidden, d_output, d_context, d_k, scale=None):
+    def __init__(self, vocab_size, d_embedding, d_hidden, d_output, d_context, d_k):
         super().__init__(vocab_size, d_embedding, d_embedding, d_hidden, d_context, d_hidden, "gru")
         self.W_Q = nn.Linear(d_hidden, d_k, bias=False)
         self.W_K = nn.Linear(d_output, d_k, bias=False)
         self.W_V = nn.Linear(d_output, d_hidden, bias=False)
         self.combine = nn.Linear(2 * d_hidden, d_hidden, bias=False)
-        self.scale = scale or math.sqrt(d_k)
+        self.scale = math.sqrt(d_k)
 
     def start(self, outputs, context, mask):
         """Keys and values are made once for the whole sentence."""
@@ -546,7 +569,7 @@ class QKVDecoder(AttentionDecoder):
 
     def look(self, tokens, state):
         hidden, (key, value, mask) = state
-        states, hidden = self.rnn(self.embedding(tokens), hidden)  # (B, T, H)
+        states, hidden = self.rnn(self.embedding(tokens), hidden)  # (B, T, d_hidden)
         scores = self.W_Q(states) @ key.mT / self.scale  # (B, T, S)
         context, weights = attention.attend(scores, value, mask)
         attentional = torch.tanh(self.combine(torch.cat([context, states], dim=-1)))
@@ -563,11 +586,11 @@ held_out_pairs = encode_pairs(
 (held_out,) = evaluation_batches(held_out_pairs, batch_size=500)
 
 
-def date_model(d_k, scale=None, seed=1):
+def date_model(d_k, decoder_class=QKVDecoder, seed=1):
     torch.manual_seed(seed)
     encoder = Encoder(len(source_vocabulary), 32, 64, bidirectional=True)
     sizes = (len(target_vocabulary), 32, 64, encoder.d_output, encoder.d_context)
-    return Seq2Seq(encoder, QKVDecoder(*sizes, d_k, scale)).to(device)
+    return Seq2Seq(encoder, decoder_class(*sizes, d_k)).to(device)
 
 
 def exact_dates(model):
@@ -594,6 +617,27 @@ history = train_on_dates(looking)
 final = history.metrics[-1]["dates exactly right"]
 print(f"{final:.1%} of held-out dates exactly right after {history.steps} steps")
 claim("with queries, keys and values, more than 9 in 10 dates are exactly right", final > 0.9)
+
+# %% [markdown]
+# And the wide model: keys of width 256, with the root and without. *The same seed, the same batches, 200 steps each.*
+
+
+# %% tags=["experiment"]
+class NoRoot(QKVDecoder):
+    """The decoder above, its scores divided by nothing."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.scale = 1.0
+
+
+wide = {}
+for name, decoder_class in (("with the root", QKVDecoder), ("without", NoRoot)):
+    history = train_on_dates(date_model(256, decoder_class))
+    wide[name] = history.metrics[-1]["dates exactly right"]
+    print(f"{name:14} {wide[name]:.1%} of held-out dates exactly right after {history.steps} steps")
+claim("with the root the wide model learns: more than 8 in 10", wide["with the root"] > 0.8)
+claim("without it, it is far behind", wide["without"] < wide["with the root"] - 0.2)
 
 # %% [markdown]
 # *With your own* function: one Korean date, no padding, and the weights that your formula gives for the trained model's
@@ -625,10 +669,17 @@ claim("your weights are the model's", torch.allclose(own_weights, library_weight
 #
 # A colleague uses narrow keys, $d_k = 4$, in a model of width 64, and reports: "slow at first, fine in the end". Below is
 # the colleague's model beside yours with the same narrow keys, same seed, same batches. *What differs in the curve, what
-# in the weights? Which single number connects their weights before any training?*
+# in the attention weights? Which single number connects the two before any training?*
+
 
 # %% tags=["experiment"]
-suspect, honest = date_model(d_k=4, scale=math.sqrt(64)), date_model(d_k=4)
+class ColleaguesDecoder(QKVDecoder):
+    def __init__(self, vocab_size, d_embedding, d_model, *sizes):
+        super().__init__(vocab_size, d_embedding, d_model, *sizes)
+        self.scale = math.sqrt(d_model)
+
+
+suspect, honest = date_model(4, ColleaguesDecoder), date_model(4)
 
 
 def weights_of(model):
@@ -663,7 +714,18 @@ claim(
     min(curves["suspect"][-1], curves["yours"][-1]) > 0.95,
 )
 claim("it stays less decided", bits(weights_of(suspect)) > 1.3 * bits(weights_of(honest)))
-claim("before training its score differences are a quarter of yours", abs(ratio - 0.25) < 1e-3)
+claim(
+    "before training, each of its score differences is a quarter of yours",
+    torch.allclose(untrained[0], untrained[1] / 4, atol=1e-4),
+)
+grown = {
+    name: (model.decoder.W_Q.weight.norm() * model.decoder.W_K.weight.norm()).item()
+    for name, model in (("suspect", suspect), ("yours", honest))
+}
+print("size of W_Q times size of W_K:", {name: round(size, 1) for name, size in grown.items()})
+claim(
+    "after it, the suspect's W_Q and W_K have grown more", grown["suspect"] > 1.2 * grown["yours"]
+)
 
 # %% [markdown]
 # <details><summary><b>What was it?</b></summary>
@@ -671,8 +733,8 @@ claim("before training its score differences are a quarter of yours", abs(ratio 
 # The scores are divided by $\sqrt{64}$, the root of the *model's* width, though the keys are only 4 wide: by 8 where 2 was
 # due. All score differences are a quarter of what they should be, so the weights are too even. Training can make up for
 # it by larger $W_Q$ and $W_K$, and does, after a while: neither a shape nor the final score gives the mistake away. It
-# stood in several popular implementations, where the width of one head was meant. The fingerprint is exact: the ratio of
-# log-weights to the right ones is the same number everywhere, $\sqrt{d_k / d_{model}}$.
+# stood in several popular implementations, where the width of one head was meant. The fingerprint is exact: differences of
+# log-weights within a row stand to the right ones as $\sqrt{d_k / d_{model}}$ to 1, everywhere.
 #
 # </details>
 #
@@ -681,15 +743,15 @@ claim("before training its score differences are a quarter of yours", abs(ratio 
 # | factor | what it is for | without it |
 # | --- | --- | --- |
 # | $W_Q$, $W_K$, $W_V$ | asking, being found, giving: three jobs, three vectors | a price spoils the search |
-# | $Q K^\top$ | every query against every key, (T, S) | |
+# | $Q K^\top$ | every query against every key, (T, S) | every query gets the same mean |
 # | $1/\sqrt{d_k}$ | scores of variance 1 at any width | saturated weights, no gradient |
 # | softmax, last axis | one whole for each query | columns share, queries starve |
-# | $V$ | what is handed over | |
+# | $V$ | what is handed over | you get the index entry |
 #
 # ## What you should want now
 #
-# Nothing in the formula says where queries and keys come from. So far: from two sequences. What if a sentence asks
-# *itself*? Then the RNN is not needed any more, and new questions arise: who may look at whom, and what is an order?
+# Nothing in the formula says where queries and keys come from. In our models they come from two sequences. By hand, 나는
+# 너를 사랑해 has already asked *itself*. What if a model does? Then the RNN is not needed any more, and new questions arise: who may look at whom, and what is an order?
 #
 # **Further reading.** Vaswani et al. (2017), *Attention is all you need*, section 3.2. Graves, Wayne and Danihelka (2014),
 # *Neural Turing machines*, reads a memory by content with a sharpness of its own. Kim et al. (2017), *Structured attention

@@ -19,8 +19,8 @@
 #
 # **What if a sentence asks itself, and who may look at whom?** · 75 minutes
 #
-# So far a decoder asked an encoder. Nothing in softmax(QKᵀ/√d_k)V says that it must be so. Let the queries come from the
-# same sentence as the keys, and every word gathers what it needs from its neighbours, however far away. Two things then
+# In our models so far a decoder asked an encoder. Nothing in $\mathrm{softmax}(Q K^\top / \sqrt{d_k})\,V$ says that it must
+# be so. Let the queries come from the same sentence as the keys, and every word gathers what it needs from its neighbours, however far away. Two things then
 # need care: padding, and the future.
 
 # %% tags=["setup"]
@@ -132,8 +132,8 @@ claim(
 # %% [markdown]
 # ### A row with nothing left
 #
-# If *every* key of a row is hidden, softmax sees −∞ alone: 0/0, `nan`. It happens: an empty sentence in a batch, a query
-# that is padding itself. And `nan` spreads, forwards and backwards. Cutting the row away afterwards does not help, as this
+# If *every* key of a row is hidden, softmax sees −∞ alone: 0/0, `nan`. It happens: an empty sentence in a batch, or a mask
+# that blanks padded queries too. And `nan` spreads, forwards and backwards. Cutting the row away afterwards does not help, as this
 # cell shows. *Our rule: a query without any allowed key gets weights 0 and output 0.*
 
 # %%
@@ -156,8 +156,8 @@ claim(
 )
 
 # %% [markdown]
-# Now the formula of lesson 4 with a mask. Remember from lesson 2 which constant is lower than any score, and why no fixed
-# −1000 will do.
+# Now the formula of lesson 4 with a mask. Two questions decide it: which fill is lower than *any* score (no fixed −1000 is),
+# and what takes an empty row to 0?
 
 
 # %% exercise="masked_attention" role="answer"
@@ -199,7 +199,7 @@ check("padding_mask")
 # <!-- concept: L5-self -->
 # ## A sentence asks itself
 #
-# **Self-attention** (자기 어텐션): queries, keys and values are three projections of one sequence $X$, and the table of
+# **Self-attention** (셀프 어텐션): queries, keys and values are three projections of one sequence $X$, and the table of
 # weights is (N, N). Each word gets a new vector, mixed from the words it asked for.
 
 
@@ -207,7 +207,8 @@ check("padding_mask")
 def self_attention(X, W_Q, W_K, W_V, mask):
     """Every token asks the tokens of its own sequence.
 
-    X: (B, N, D). W_Q, W_K: (D, Dk). W_V: (D, Dv). mask: bool, broadcastable to (B, N, N).
+    X: (B, N, D). W_Q, W_K: (D, Dk). W_V: (D, Dv). mask: bool, broadcastable to (B, N, N). A query without any allowed
+    key gets 0.
     Returns output (B, N, Dv), weights (B, N, N).
     """
     ### BEGIN SOLUTION
@@ -243,6 +244,8 @@ claim(
 )
 
 # %% [markdown]
+# Its last two rows are padding that *asks*. It gets an answer that nobody reads; what matters is that nobody looks *at* it.
+#
 # <!-- concept: L5-equivariance -->
 # ### It does not know what an order is
 #
@@ -261,8 +264,9 @@ for _ in range(20):
 claim("20 shuffles in, the same 20 shuffles out", all(holds))
 
 # %% [markdown]
-# 고양이가 강아지를 본다 and its shuffles would be one and the same. An RNN had order for free, since it reads in order;
-# attention has none. Lesson 7 puts it back. (A causal mask, up next, brings a little: word 3 is the one that sees three.)
+# 고양이 · 가 · 강아지 · 를 · 본다 and 강아지 · 가 · 고양이 · 를 · 본다 are the same five tokens and two different stories; for
+# self-attention they are one set. An RNN had order for free, since it reads in order; attention has none. Lesson 7 puts it
+# back. (A causal mask, up next, brings a little: the third word is the one that sees three.)
 #
 # <!-- concept: L5-causal -->
 # ## The future may not be seen
@@ -317,7 +321,9 @@ X = torch.randn(1, 6, 6, requires_grad=True)
 
 def influence(mask):
     """Norm of the gradient from each output (row) to each input (column)."""
-    output, _ = my_self_attention(X, W_Q, W_K, W_V, mask)
+    output, _ = my_self_attention(
+        X, 0.4 * W_Q, 0.4 * W_K, W_V, mask
+    )  # gentle scores: no weight is near 0
     rows = [
         torch.autograd.grad(output[0, i].norm(), X, retain_graph=True)[0][0].norm(dim=-1)
         for i in range(6)
@@ -360,7 +366,7 @@ claim(
 # <!-- concept: L5-cross -->
 # ## Two sequences: cross-attention
 #
-# Queries from one sequence, keys and values from another: **cross-attention** (교차 어텐션). It is lesson 2 to 4: the
+# Queries from one sequence, keys and values from another: **cross-attention** (교차 어텐션). It is what lessons 2 to 4 did: the
 # sentence being written asks the sentence that was read, the **memory**. The table is (T, S).
 
 
@@ -368,7 +374,8 @@ claim(
 def cross_attention(X, memory, W_Q, W_K, W_V, mask):
     """Queries from one sequence, keys and values from another.
 
-    X: (B, T, D). memory: (B, S, Dm). W_Q: (D, Dk). W_K: (Dm, Dk). W_V: (Dm, Dv). mask: bool, broadcastable to (B, T, S).
+    X: (B, T, D). memory: (B, S, Dm). W_Q: (D, Dk). W_K: (Dm, Dk). W_V: (Dm, Dv). mask: bool, broadcastable to (B, T, S). A query
+    without any allowed key gets 0.
     Returns output (B, T, Dv), weights (B, T, S).
     """
     ### BEGIN SOLUTION
@@ -408,6 +415,7 @@ claim(
     (own.shape, across.shape) == ((2, 3, 3), (2, 3, 4)),
 )
 claim("neither the future nor padding gets weight", (own[~both.expand(2, 3, 3)] == 0).all())
+claim("across, the padding of the source gets none", (across[0, :, 3] == 0).all())
 
 # %% [markdown]
 # ## Three conventions, one field
@@ -420,8 +428,9 @@ claim("neither the future nor padding gets weight", (own[~both.expand(2, 3, 3)] 
 # | boolean, *hide* | False | True | torch's modules: `nn.MultiheadAttention`, `nn.Transformer` |
 # | additive | 0.0 | −∞ | papers, and both of torch's as a float mask |
 #
-# Passing one for the other raises nothing: shapes fit. So our functions take only the first and refuse the others with an
-# explanation; `course_lib.masks` converts.
+# Passing one for the other raises nothing: shapes fit. Our functions refuse floats and 0/1 numbers with an explanation. A
+# boolean mask that means the opposite looks like any other, and nobody can refuse it: the bug hunt below lives on that.
+# `course_lib.masks` converts.
 
 # %%
 torch.manual_seed(0)
@@ -573,14 +582,29 @@ claim("without it, fewer than 1 in 20", good["without"] < 0.05)
 
 # %% [markdown]
 # The model without a mask *reads the answer*: position $i$ looks at position $i + 1$, where the letter stands that it must
-# predict. It learned to copy, nothing else. While it writes, nothing stands there, and out comes noise. A loss that is too
-# good is no reason to be glad: **write with the model before you believe its loss.** The loss of the honest model stays
-# above 0 for a good reason: which day of the year comes next cannot be known.
-#
+# predict. While it writes, nothing stands there, and out comes noise. A loss that is too good is no reason to be glad:
+# **write with the model before you believe its loss.** The loss of the honest model stays above 0 for a good reason: which
+# date comes next cannot be known. *Where does the cheat look?*
+
+# %% tags=["experiment"]
+cheat = language_models["without"]
+target = pad_rows(rows[:200])
+ids = with_bos(target).to(device)
+with torch.no_grad():
+    x = cheat.token(ids) + cheat.place.weight[: ids.shape[1]]
+    _, weights = attention.scaled_dot_product_attention(
+        cheat.W_Q(x), cheat.W_K(x), cheat.W_V(x), need_weights=True
+    )
+ahead = weights.diagonal(1, -2, -1).cpu()  # (B, T - 1): how strongly place i looks at place i + 1
+on_answer = ahead[target[:, :-1] != PAD].mean().item()
+print(f"weight on the very next place, on average: {on_answer:.0%}")
+claim("more than half of the weight lies on the answer", on_answer > 0.5)
+
+# %% [markdown]
 # ## Bug hunt: every shape test likes it
 #
-# A colleague's model of lesson 3 "works, but seems weak". The colleague's tests are green: shapes fit, weights are at least
-# 0, each row sums to 1, no `nan`, and the loss falls. *Find out what it looks at.*
+# A colleague's model of lesson 3 "learns, only the dates are not right yet". The colleague's tests are green: shapes fit,
+# weights are at least 0, in padded sentences each row sums to 1, no `nan`, and the loss falls. *Find out what it looks at.*
 
 
 # %% tags=["experiment"]
@@ -634,7 +658,10 @@ claim(
     "weights are (B, T, S), at least 0 and finite",
     bool((weights >= 0).all() and weights.isfinite().all()),
 )
-claim("each row sums to 1", torch.allclose(weights.sum(-1), torch.ones_like(weights.sum(-1))))
+claim(
+    "in sentences with padding each row sums to 1",
+    torch.allclose(weights.sum(-1), torch.ones_like(weights.sum(-1))),
+)
 claim("the loss has fallen by half", results["suspect"][0][-1] < 0.5 * results["suspect"][0][0])
 print("yours:")
 on_words = {
@@ -645,6 +672,9 @@ print(
     {name: f"{share:.0%}" for name, share in on_words.items()},
 )
 longest = looked["suspect"][(~padded).to(device)]
+with torch.no_grad():
+    outputs, _ = date_models["suspect"].encoder(held_out.source.to(device), held_out.source_lengths)
+claim("what lies at the padding is 0 throughout", (outputs[~real.squeeze(1)] == 0).all())
 claim("the suspect never looks at a letter", on_words["suspect"] == 0.0)
 claim("yours looks at nothing else", on_words["yours"] > 0.999)
 claim("where there is no padding, the suspect's weights are all 0", (longest == 0).all())
@@ -666,7 +696,7 @@ claim("it gets fewer dates right than yours", results["suspect"][1] < results["y
 # | --- | --- | --- | --- |
 # | padding mask | keys that are padding | (B, 1, S) | a sentence alone and in company |
 # | causal mask | keys after the query | (T, S), bottom right | gradient to the future is 0; then let it write |
-# | both | what either hides | (B, T, S) | |
+# | both | what either hides | (B, T, S) | both tests above |
 # | a row with nothing left | everything | | weights 0, output 0, gradient finite |
 #
 # Self-attention: all of Q, K, V from one sequence. Cross-attention: Q from one, K and V from another. Both know no order,
