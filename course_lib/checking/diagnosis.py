@@ -10,6 +10,14 @@ from .describe import argument_names, describe_difference, describe_type, small_
 from .observe import observe, tell
 from .tree import is_float, leaves, tensors
 
+# What torch says, and the question that fits it better than that for shapes in general.
+QUESTIONS = {
+    "Boolean value of Tensor": "`not`, `and`, `or` want one truth value. Which operators work entry by entry?",
+    "Dimension out of range": "Which axis is counted from the front? "
+    "From the back, -1 and -2 hold with any axes before them: which do you need?",
+    "shape of the mask": "Indexing with a mask does not broadcast. Which method does?",
+}
+
 
 def run_mistake(mistake, cases, seed, gradient=False):
     """Observations of one known mistake on the cases the learner's function saw."""
@@ -85,6 +93,9 @@ def explain_error(raised):
         return f"{text}\nDoes the signature still match the one that was given?"
     if "view size is not compatible" in raised.text:
         return f"{text}\n`view` reads memory as it lies. What was transposed before, and which method may copy?"
+    for words, question in QUESTIONS.items():
+        if words in raised.text:
+            return f"{text}\n{question}"
     if any(word in raised.text for word in ("shape", "size", "dimension", "index")):
         return f"{text}\nWhich shapes meet on the line that raised it?"
     return f"{text}\nWhich line raises it, and what does it receive in this call?"
@@ -93,7 +104,7 @@ def explain_error(raised):
 def explain_kind(got, want, case):
     """What is wrong with the kind of a result, or None when only its values are.
 
-    None, lists, wrong number of values, dtype, shape, NaN, zeros, an argument handed back.
+    None, lists, wrong number of values, their order, dtype, shape, NaN, zeros, an argument handed back.
     """
     if got is None and want is not None:
         return "it returns None. Is there a `return` on every path?"
@@ -103,6 +114,8 @@ def explain_kind(got, want, case):
         got_leaves = [(path, as_number(g, w)) for (path, g), (_, w) in pairs]
     if [_place(pair) for pair in got_leaves] != [_place(pair) for pair in want_leaves]:
         return f"it returns {describe_type(got)} where {describe_type(want)} is expected. What should come out?"
+    if isinstance(got, tuple | list) and _in_another_order(tensors(got), tensors(want)):
+        return "the results have the right shapes in another order. In which order does the docstring return them?"
     for (path, g), (_, w) in zip(got_leaves, want_leaves, strict=True):
         problem = _explain_leaf(g, w, case)
         if problem:
@@ -114,6 +127,12 @@ def _place(pair):
     """What must agree before values can be compared: where a leaf stands, and whether it is a tensor."""
     path, leaf = pair
     return path, isinstance(leaf, torch.Tensor)
+
+
+def _in_another_order(got, want):
+    """Whether results have the shapes that are wanted, each as often, but not where they are wanted."""
+    got, want = [tuple(t.shape) for t in got], [tuple(t.shape) for t in want]
+    return got != want and sorted(got) == sorted(want)
 
 
 def _explain_leaf(got, want, case):
@@ -132,7 +151,8 @@ def _explain_leaf(got, want, case):
         bad = int((~got.isfinite()).sum())
         return f"{bad} of {got.numel()} entries are NaN or infinite. Where can 0/0, ∞ − ∞ or an overflow arise?"
     if not got.any():
-        return "every entry is 0. Is the result ever written into?"
+        zero = "False" if kind(got) == "boolean" else "0"
+        return f"every entry is {zero}. Which step takes them all there, or is the result never written into?"
     for argument in tensors((case.args, dict(case.kwargs))):
         if argument.shape == got.shape and math.isclose(deviation(got, argument), 0.0):
             return "an argument comes back unchanged. Is the computed result the one that is returned?"

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from course_lib import exercises
-from course_lib.checking import FAILED, NOT_ATTEMPTED, PASSED, TOO_SLOW, WRONG, examine
+from course_lib.checking import FAILED, NOT_ATTEMPTED, PASSED, TOO_SLOW, WRONG, Case, Exercise, examine
 
 SOFTMAX = exercises.get("softmax")
 
@@ -108,6 +108,19 @@ def fails(scores, dim=-1):
     return right(scores, dim) @ torch.ones(7)
 
 
+def one_truth_value(scores, dim=-1):
+    return right(scores, dim) if not scores < 0 else scores
+
+
+def an_axis_too_far(scores, dim=-1):
+    return torch.softmax(scores, dim=scores.ndim)
+
+
+def mask_of_another_shape(scores, dim=-1):
+    scores[torch.ones(7, dtype=torch.bool)] = 0.0
+    return right(scores, dim)
+
+
 def views_a_transpose(scores, dim=-1):
     return right(scores.unsqueeze(-1).expand(*scores.shape, 2).transpose(0, -1).contiguous().mT.view(-1), dim)
 
@@ -147,13 +160,16 @@ BAD = [
     (through_numpy, FAILED, "numpy carries no gradients"),
     (single_precision, WRONG, "dtype kept: float64 in, float32 out"),
     (always_double, WRONG, "dtype kept: float32 in, float64 out"),
-    (zeros, WRONG, "every entry is 0"),
+    (zeros, WRONG, "every entry is 0. Which step takes them all there"),
     (the_argument, WRONG, "comes back unchanged"),
     (for_ever, FAILED, "without end"),
     (sleeps, TOO_SLOW, "longer than"),
     (swallows_everything, TOO_SLOW, "longer than"),
     (catches_the_alarm, TOO_SLOW, "longer than"),
     (fails, FAILED, "Which shapes meet"),
+    (one_truth_value, FAILED, "operators work entry by entry"),
+    (an_axis_too_far, FAILED, "From the back, -1 and -2 hold"),
+    (mask_of_another_shape, FAILED, "does not broadcast. Which method does"),
     (views_a_transpose, FAILED, "What was transposed before"),
     (one_argument, FAILED, "signature"),
     (leaves_the_process, FAILED, "SystemExit"),
@@ -170,6 +186,50 @@ def test_each_bad_answer_gets_one_clear_message(answer, status, words):
     assert words in outcome.message, outcome.message
     assert outcome.message.rstrip().endswith("?"), "a message ends with the question that leads to the fix"
     assert outcome.mistake is None
+
+
+def above_mean(rows):
+    """Which entries lie above the mean of their row, and that mean. rows: (B, N). Returns bool (B, N), mean (B, 1)."""
+    mean = rows.mean(-1, keepdim=True)
+    return rows > mean, mean
+
+
+def cases(generator):
+    for label, *size in (("two rows", 2, 3), ("one row of one", 1, 1), ("as many rows as entries", 4, 4)):
+        yield Case(label, (torch.randn(*size, generator=generator, dtype=torch.float64),))
+
+
+ABOVE_MEAN = Exercise(
+    name="above_mean", reference=above_mean, cases=cases, mistakes=(), accepts=(), hints=("Compare.",)
+)
+
+
+def the_mean_first(rows):
+    return above_mean(rows)[::-1]
+
+
+def an_axis_dropped(rows):
+    above, mean = above_mean(rows)
+    return above, mean.squeeze(-1)
+
+
+def nothing_is_above(rows):
+    above, mean = above_mean(rows)
+    return above & ~above, mean
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (the_mean_first, "the right shapes in another order. In which order does the docstring return them?"),
+        (an_axis_dropped, "result[1]: its shape is (2,), expected (2, 1)."),
+        (nothing_is_above, "result[0]: every entry is False. Which step takes them all there"),
+    ],
+)
+def test_results_in_another_order_are_told_from_wrong_ones(answer, words):
+    outcome = examine(ABOVE_MEAN, answer)
+    assert (outcome.status, outcome.mistake) == (WRONG, None)
+    assert words in outcome.message, outcome.message
 
 
 def changes_its_argument(scores, dim=-1):

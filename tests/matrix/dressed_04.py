@@ -4,6 +4,7 @@ import math
 from math import sqrt
 
 import torch
+from torch.nn import functional
 from torch.nn.functional import normalize, one_hot
 
 
@@ -30,6 +31,31 @@ def lookup_by_columns(query, key, value, temperature):
 
 def lookup_nearest(query, key, value, temperature):
     return (-torch.cdist(query, key, compute_mode="donot_use_mm_for_euclid_dist") / temperature).softmax(-1) @ value
+
+
+def lookup_shared_by_sums(query, key, value, temperature):
+    scores = torch.einsum("...td,...sd->...ts", query / temperature, key)
+    return torch.einsum("...ts,...sv->...tv", scores, value) / scores.sum(-1).unsqueeze(-1)
+
+
+def lookup_along_axis_one(query, key, value, temperature):
+    shares = functional.log_softmax(torch.matmul(query, key.transpose(-1, -2)).div(temperature), dim=1).exp()
+    return torch.einsum("...ts,...sv->...tv", shares, value)
+
+
+def lookup_permuted(query, key, value, temperature):
+    turned = key.permute(*reversed(range(key.ndim)))
+    return torch.matmul(torch.softmax(torch.matmul(query / temperature, turned), -1), value)
+
+
+def lookup_by_cosines(query, key, value, temperature):
+    cosines = functional.cosine_similarity(query.unsqueeze(-2), key.unsqueeze(-3), dim=-1)
+    return functional.softmax(cosines / temperature, -1) @ value
+
+
+def lookup_by_powers(query, key, value, temperature):
+    powers = (torch.einsum("...td,...sd->...ts", query, key) / temperature).exp()
+    return torch.stack([(row.unsqueeze(-1) * value).sum(-2) for row in powers.unbind(-2)], dim=-2)
 
 
 def project_into_one_name(X, W_Q, W_K, W_V):
@@ -68,6 +94,14 @@ def scale_multiplied_out(d_k, query_variance, key_variance):
     for _ in range(d_k):
         variance += query_variance * key_variance
     return sqrt(variance)
+
+
+def scale_as_a_mean(d_k, query_variance, key_variance):
+    return sum(1 / d_k for _ in range(d_k)) / d_k
+
+
+def scale_of_standard_deviations(d_k, query_variance, key_variance):
+    return (sqrt(d_k) * sqrt(query_variance) * sqrt(key_variance)) ** 2
 
 
 def attention_of_means(query, key, value):
@@ -118,12 +152,35 @@ def attention_by_the_values(query, key, value):
     return (one_hot(torch.arange(S)).to(value.dtype) @ value).mT.matmul(weights.mT).mT, weights
 
 
+def attention_by_sums(query, key, value):
+    products = torch.einsum("...td,...sd->...ts", query, key)  # √d_k divides numerator and denominator alike
+    weights = products / products.sum(-1)[..., None]
+    return torch.einsum("...ts,...sv->...tv", weights, value), weights
+
+
+def attention_of_viewed_keys(query, key, value):
+    *leading, S, Dk = key.shape
+    scores = query * Dk**-0.5 @ key.contiguous().view(*leading, Dk, S)
+    weights = torch.exp(scores - scores.logsumexp(-1, keepdim=True))
+    return torch.einsum("...ts,...sv->...tv", weights, value), weights
+
+
+def attention_and_its_scores(query, key, value):
+    scores = torch.einsum("...td,...sd->...ts", query, key).mul(key.shape[-1] ** -0.5)
+    return functional.scaled_dot_product_attention(query, key, value), scores
+
+
 DRESSED = [
     ("soft_lookup", lookup_warmed, "times_temperature"),
     ("soft_lookup", lookup_best, "hard_lookup"),
     ("soft_lookup", lookup_cooled_on_both_sides, "temperature_twice"),
     ("soft_lookup", lookup_by_columns, "over_queries"),
     ("soft_lookup", lookup_nearest, "distances"),
+    ("soft_lookup", lookup_shared_by_sums, "divided_by_sum"),
+    ("soft_lookup", lookup_along_axis_one, "over_axis_one"),
+    ("soft_lookup", lookup_permuted, "reversed_axes"),
+    ("soft_lookup", lookup_by_cosines, "cosine"),
+    ("soft_lookup", lookup_by_powers, "exponentials_unshared"),
     ("project_qkv", project_into_one_name, "chained"),
     ("project_qkv", project_like_linear, "transposed"),
     ("project_qkv", project_and_split, "key_first"),
@@ -131,6 +188,8 @@ DRESSED = [
     ("attention_scale", scale_of_the_sum, "variances_added"),
     ("attention_scale", scale_by_deviations, "root_of_variances_alone"),
     ("attention_scale", scale_multiplied_out, "divisor_itself"),
+    ("attention_scale", scale_as_a_mean, "width_itself"),
+    ("attention_scale", scale_of_standard_deviations, "variance_itself"),
     ("scaled_dot_product_attention", attention_of_means, "divided_by_width"),
     ("scaled_dot_product_attention", attention_by_columns, "over_queries"),
     ("scaled_dot_product_attention", attention_times_the_root, "multiplied_by_root"),
@@ -139,4 +198,7 @@ DRESSED = [
     ("scaled_dot_product_attention", attention_with_fixed_weights, "detached_weights"),
     ("scaled_dot_product_attention", attention_of_keys, "keys_mixed"),
     ("scaled_dot_product_attention", attention_by_the_values, "root_of_value_width"),
+    ("scaled_dot_product_attention", attention_by_sums, "divided_by_sum"),
+    ("scaled_dot_product_attention", attention_of_viewed_keys, "reshaped_keys"),
+    ("scaled_dot_product_attention", attention_and_its_scores, "scores_returned"),
 ]

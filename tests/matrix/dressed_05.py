@@ -50,6 +50,42 @@ def attend_with_a_rest(query, key, value, mask):
     return weights @ value, weights
 
 
+def attend_over_a_low_floor(query, key, value, mask):
+    scores = torch.einsum("...td,...sd->...ts", query, key) / math.sqrt(key.shape[-1])
+    weights = torch.where(mask, torch.where(mask, scores, -1000.0).softmax(-1), 0.0)
+    return torch.einsum("...ts,...sv->...tv", weights, value), weights
+
+
+def attend_with_a_product_of_infinity(query, key, value, mask):
+    bias = (1.0 - mask.to(query.dtype)) * -math.inf
+    weights = torch.matmul(query / query.shape[-1] ** 0.5, key.mT).add(bias).log_softmax(-1).exp()
+    return weights @ value, weights
+
+
+def attend_with_a_bias(query, key, value, mask):
+    bias = torch.zeros(mask.shape, dtype=query.dtype).masked_fill(mask.logical_not(), -1e9)
+    scores = bias + torch.einsum("...td,...sd->...ts", query, key) * query.shape[-1] ** -0.5
+    weights = scores.softmax(-1).masked_fill(mask.logical_not(), 0)
+    return weights.matmul(value), weights
+
+
+def attend_with_a_small_bias(query, key, value, mask):
+    weights = mask * functional.softmax(query @ key.mT / math.sqrt(query.shape[-1]) - 1e4 * (~mask), dim=-1)
+    return torch.einsum("...ts,...sv->...tv", weights, value), weights
+
+
+def attend_with_zeroed_scores(query, key, value, mask):
+    scores = torch.where(mask, query @ key.mT / math.sqrt(query.shape[-1]), 0.0)
+    weights = torch.where(mask, torch.exp(scores - scores.logsumexp(-1, keepdim=True)), 0.0)
+    return weights @ value, weights
+
+
+def attend_and_then_fill(query, key, value, mask):
+    scores = torch.einsum("...td,...sd->...ts", query * query.shape[-1] ** -0.5, key)
+    weights = torch.where(mask, scores.log_softmax(-1).exp(), -torch.inf)
+    return torch.matmul(weights, value), weights
+
+
 def pad_by_lists(ids, pad):
     rows = []
     for row in ids.tolist():
@@ -91,6 +127,10 @@ def causal_strict(T, S):
     return torch.arange(S)[None, :] < torch.arange(S - T, S)[:, None]
 
 
+def causal_the_other_offset(T, S):
+    return torch.arange(S)[None] <= torch.arange(T - S, 2 * T - S)[:, None]
+
+
 def self_by_einsum(X, W_Q, W_K, W_V, mask):
     query, key, value = (torch.einsum("bnd,de->bne", X, W) for W in (W_Q, W_K, W_V))
     scores = torch.einsum("bne,bme->bnm", query, key) * X.size(-1) ** -0.5
@@ -108,6 +148,50 @@ def self_turned_round(X, W_Q, W_K, W_V, mask):
     scores = (W_K.T @ X.mT).mT @ (W_Q.T @ X.mT) / math.sqrt(W_K.shape[1])
     weights = torch.where(mask, scores, -1e18).softmax(-1) * mask
     return (W_V.T @ (weights @ X).mT).mT, weights
+
+
+def attend_scaled(query, key, value, mask, scale):
+    weights = torch.where(mask, torch.einsum("bnd,bmd->bnm", query, key) * scale, -1e30).softmax(-1) * mask
+    return torch.einsum("bnm,bmv->bnv", weights, value), weights
+
+
+def self_by_raw_products(X, W_Q, W_K, W_V, mask):
+    return attend_scaled(X @ W_Q @ W_K.T, X, X @ W_V, mask, 1.0)
+
+
+def self_with_the_widest_root(X, W_Q, W_K, W_V, mask):
+    return attend_scaled(X @ W_Q, X @ W_K, X @ W_V, mask, W_V.size(-1) ** -0.5)
+
+
+def self_split_in_another_order(X, W_Q, W_K, W_V, mask):
+    parts = (X @ torch.cat([W_Q, W_V, W_K], dim=1)).split([W_Q.shape[1], W_V.shape[1], W_K.shape[1]], dim=-1)
+    return attend_scaled(*parts, mask, W_Q.shape[1] ** -0.5)
+
+
+def self_word_by_word(X, W_Q, W_K, W_V, mask):
+    masks = mask.expand(len(X), X.shape[1], X.shape[1])
+    steps = []
+    for n in range(X.shape[1]):
+        seen, shown = X[:, : n + 1], masks[:, n : n + 1, : n + 1]
+        output, weights = attend_scaled(X[:, n : n + 1] @ W_Q, seen @ W_K, seen @ W_V, shown, W_K.shape[1] ** -0.5)
+        steps.append((output, functional.pad(weights, (0, X.shape[1] - n - 1))))
+    return tuple(torch.cat(part, dim=1) for part in zip(*steps, strict=True))
+
+
+def cross_by_raw_products(X, memory, W_Q, W_K, W_V, mask):
+    return attend_scaled(X, memory @ W_K @ W_Q.T, memory @ W_V, mask, 1.0)
+
+
+def cross_with_the_root_of_x(X, memory, W_Q, W_K, W_V, mask):
+    return attend_scaled(X @ (W_Q / len(W_Q) ** 0.5), memory @ W_K, memory @ W_V, mask, 1.0)
+
+
+def cross_with_two_matrices(X, memory, W_Q, W_K, W_V, mask):
+    return attend_scaled(X @ W_Q, *(memory @ W for W in (W_K, W_K)), mask, W_K.shape[1] ** -0.5)
+
+
+def cross_with_matrices_exchanged(X, memory, W_Q, W_K, W_V, mask):
+    return attend_scaled(X @ W_K, functional.linear(memory, W_Q.T), memory @ W_V, mask, W_Q.shape[1] ** -0.5)
 
 
 def cross_without_a_source(X, memory, W_Q, W_K, W_V, mask):
@@ -134,6 +218,12 @@ DRESSED = [
     ("masked_attention", attend_above_minus_hundred, "fill_too_high"),
     ("masked_attention", attend_query_by_query, "after_softmax"),
     ("masked_attention", attend_with_a_rest, "renormalised"),
+    ("masked_attention", attend_over_a_low_floor, "fill_too_high_and_emptied"),
+    ("masked_attention", attend_with_a_product_of_infinity, "zero_times_infinity"),
+    ("masked_attention", attend_with_a_bias, "added_finite"),
+    ("masked_attention", attend_with_a_small_bias, "renormalised"),
+    ("masked_attention", attend_with_zeroed_scores, "tiny_for_min"),
+    ("masked_attention", attend_and_then_fill, "minus_infinity_after"),
     ("padding_mask", pad_by_lists, "one_padding_shown"),
     ("padding_mask", pad_by_truth, "zero_written_in"),
     ("padding_mask", pad_for_every_query, "copied_for_queries"),
@@ -142,9 +232,18 @@ DRESSED = [
     ("causal_mask", causal_by_lists, "future_instead"),
     ("causal_mask", causal_from_the_left, "top_left"),
     ("causal_mask", causal_strict, "without_itself"),
+    ("causal_mask", causal_the_other_offset, "offset_turned_round"),
     ("self_attention", self_by_einsum, "scaled_by_model_width"),
     ("self_attention", self_through_linear, "as_in_linear"),
     ("self_attention", self_turned_round, "query_and_key_exchanged"),
+    ("self_attention", self_by_raw_products, "unscaled"),
+    ("self_attention", self_with_the_widest_root, "scaled_by_value_width"),
+    ("self_attention", self_split_in_another_order, "key_and_value_exchanged"),
+    ("self_attention", self_word_by_word, "causal_too"),
     ("cross_attention", cross_without_a_source, "self_attention_again"),
     ("cross_attention", cross_in_step, "causal_too"),
+    ("cross_attention", cross_by_raw_products, "unscaled"),
+    ("cross_attention", cross_with_the_root_of_x, "scaled_by_model_width"),
+    ("cross_attention", cross_with_two_matrices, "value_by_key_matrix"),
+    ("cross_attention", cross_with_matrices_exchanged, "query_and_key_matrices_exchanged"),
 ]

@@ -2,8 +2,10 @@
 
 import torch
 
-from course_lib.checking import Case, Exercise, Law, mistake
+from course_lib.checking import Case, Exercise, Law
 from course_lib.checking.laws import call, close, reordered, rows_independent
+
+from .soft_lookup_mistakes import MISTAKES
 
 
 def soft_lookup(query, key, value, temperature):
@@ -49,126 +51,6 @@ def cases(generator):
     key[:, 0] = 2 * query[:, 0].sign()
     value = torch.randn(2, 4, 3, generator=generator, dtype=torch.float64)
     yield Case("temperature 1/1024", (query, key, value, 1 / 1024), group="low temperature")
-
-
-@mistake(
-    "The scores are multiplied by the temperature, so warm and cold have changed places: a high one makes the choice "
-    "sharp. Which operation makes large scores smaller when the temperature rises?",
-    source="A024: divided by the inverse, or multiplied by the divisor",
-)
-def times_temperature(query, key, value, temperature):
-    return soft_lookup(query, key, value, 1 / temperature)
-
-
-@mistake(
-    "The temperature has no effect: the answer is the same for any value of it. On which line should it enter?",
-    source="an argument taken over from the signature and never used; A017 is the same with a mask",
-)
-def temperature_ignored(query, key, value, temperature):
-    return soft_lookup(query, key, value, 1.0)
-
-
-@mistake(
-    "The temperature comes after the softmax, so the mixture stays as it was. At which point are shares still scores?",
-    source="operator order: `softmax(...) / temperature`",
-)
-def temperature_after_softmax(query, key, value, temperature):
-    return torch.softmax(query @ key.mT, dim=-1) @ value / temperature
-
-
-@mistake(
-    "The temperature is applied twice: its square divides the scores. In how many places do you divide?",
-    source="queries cooled on one line and the scores once more on the next",
-)
-def temperature_twice(query, key, value, temperature):
-    return soft_lookup(query, key, value, temperature**2)
-
-
-@mistake(
-    "The scores are divided by the root of the temperature. What stands under the fraction bar of this lookup?",
-    source="√d_k remembered and put around the wrong number",
-)
-def root_of_temperature(query, key, value, temperature):
-    return soft_lookup(query, key, value, temperature**0.5)
-
-
-@mistake(
-    "√D divides as well: that is the scaling of a later exercise. What alone decides here how sharp the choice is?",
-    source="scaled dot-product attention by habit",
-)
-def root_of_width_too(query, key, value, temperature):
-    return soft_lookup(query, key, value, temperature * query.shape[-1] ** 0.5)
-
-
-@mistake(
-    "The best key alone answers, as in a Python dict: the temperature plays no part, and no gradient reaches query or "
-    "key. What does softmax leave to the second best key?",
-    source="lookup taken literally: argmax, then indexing",
-)
-def hard_lookup(query, key, value, temperature):
-    best = (query @ key.mT).argmax(dim=-1)
-    return torch.nn.functional.one_hot(best, key.shape[-2]).to(value.dtype) @ value
-
-
-@mistake(
-    "Every query gets the plain mean of the values. Which two arguments say how well an entry fits what is asked?",
-    source="mean pooling; the weights are computed and not used",
-)
-def plain_mean(query, key, value, temperature):
-    return value.mean(dim=-2, keepdim=True).expand(*query.shape[:-1], -1)
-
-
-@mistake(
-    "The keys are mixed and handed out. Which argument does a dictionary read once a key has matched?",
-    source="`weights @ key`: key and value were one and the same in the lessons before",
-)
-def keys_returned(query, key, value, temperature):
-    return soft_lookup(query, key, key, temperature)
-
-
-@mistake(
-    "The scores themselves weigh the values, some of them negative. What lies between a score and a share?",
-    source="E-weights",
-)
-def scores_as_weights(query, key, value, temperature):
-    return query @ key.mT / temperature @ value
-
-
-@mistake(
-    "The queries compete for each key, so the shares that one query hands out need not add up to 1. "
-    "In (T, S), which axis holds the entries among which one query chooses?",
-    source="A026",
-)
-def over_queries(query, key, value, temperature):
-    return torch.softmax(query @ key.mT / temperature, dim=-2) @ value
-
-
-@mistake(
-    "Distances stand where products should, so a long key loses, whatever it points at. What joins q and k here?",
-    source="'the most similar key' read as the nearest one",
-)
-def distances(query, key, value, temperature):
-    apart = (query.unsqueeze(-2) - key.unsqueeze(-3)).square().sum(-1).sqrt()  # (..., T, S)
-    return torch.softmax(-apart / temperature, dim=-1) @ value
-
-
-@mistake(
-    "The batch is flattened into a single dictionary: a query finds the keys of every row, its own and the others'. "
-    "Which axes must stay apart when `query` meets `key`?",
-    source="`reshape(-1, D)` to get back to plain matrices; A020 is the same leak in the softmax",
-)
-def one_dictionary_for_all(query, key, value, temperature):
-    queries, keys, values = (each.reshape(-1, each.shape[-1]) for each in (query, key, value))
-    return soft_lookup(queries, keys, values, temperature).reshape(*query.shape[:-1], -1)
-
-
-@mistake(
-    "At a low temperature exponentials overflow to inf/inf. What did your softmax of lesson 0 do before `exp`?",
-    source="A028",
-)
-def no_maximum(query, key, value, temperature):
-    exponentials = torch.exp(query @ key.mT / temperature)
-    return exponentials / exponentials.sum(dim=-1, keepdim=True) @ value
 
 
 def by_einsum(query, key, value, temperature):
@@ -231,11 +113,7 @@ EXERCISE = Exercise(
         reordered("each query for itself", {0: (-2,)}, {0: (-2,)}, "What has one query to do with the next?"),
         Law("temperature", _sharpness, "How does `temperature` enter, and what else enters beside it?"),
     ),
-    mistakes=(
-        times_temperature, temperature_ignored, temperature_after_softmax, temperature_twice, root_of_temperature,
-        root_of_width_too, hard_lookup, plain_mean, keys_returned, scores_as_weights, over_queries, distances,
-        one_dictionary_for_all, no_maximum,
-    ),
+    mistakes=MISTAKES,
     accepts=(by_einsum, query_by_query, cooled_queries, by_fused_kernel),
     hints=(
         "Three steps: compare every query with every key, turn each row into shares, mix the values with them.",

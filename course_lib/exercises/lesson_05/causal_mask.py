@@ -155,6 +155,15 @@ def axis_in_front(T, S):
     return torch.ones(1, T, S, dtype=torch.bool).tril(S - T)
 
 
+@mistake(
+    "The offset has the wrong sign: with more keys than queries the first ones see nothing, and the last one not "
+    "even itself. Is it S - T or T - S that tells how far the queries come after the first key?",
+    source="a difference written the wrong way round; T = S hides it",
+)
+def offset_turned_round(T, S):
+    return torch.ones(T, S, dtype=torch.bool).tril(T - S)
+
+
 def by_tril(T, S):
     return torch.ones(T, S, dtype=torch.bool).tril(diagonal=S - T)
 
@@ -200,7 +209,7 @@ EXERCISE = Exercise(
     mistakes=(
         future_instead, without_itself, one_of_the_future, true_is_hidden, additive, additive_finite, floats_of_one,
         floats_of_the_future, whole_numbers, top_left, itself_alone, all_open, square_of_queries, square_of_keys,
-        axis_in_front,
+        axis_in_front, offset_turned_round,
     ),
     accepts=(by_tril, by_not_triu, by_running_sum, by_loop, by_additive),
     hints=(

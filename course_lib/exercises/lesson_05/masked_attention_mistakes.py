@@ -6,9 +6,7 @@ import torch
 
 from course_lib.checking import mistake
 
-
-def scaled(query, key):
-    return query @ key.mT / math.sqrt(query.shape[-1])  # (..., T, S)
+from .masked_attention_fill_mistakes import FILL_MISTAKES, scaled
 
 
 def finish(scores, value, mask, dim=-1):
@@ -19,8 +17,8 @@ def finish(scores, value, mask, dim=-1):
 
 
 @mistake(
-    "The mask changes nothing: hidden keys get weight like any other. `masked_fill` returns a new tensor; which one "
-    "goes into your softmax?",
+    "The mask does not change the weights: hidden keys get weight like any other. (`masked_fill` returns a new "
+    "tensor.) Does the mask reach the scores before the softmax?",
     source="A045",
 )
 def no_effect(query, key, value, mask):
@@ -39,8 +37,9 @@ def after_softmax(query, key, value, mask):
 
 
 @mistake(
-    "The weights are masked and divided by what is left of their sum. Where one hidden score towers over the others, "
-    "nothing is left but 0. Can the hidden scores leave before anything is compared with them?",
+    "Where one hidden score towers over the others, nothing is left but 0: the hidden scores still took part, "
+    "because they were lowered too little, or masked only after the softmax and then divided by the rest. Can they "
+    "leave before anything is compared with them?",
     source="A030 with the usual repair, and a small number against 0/0",
 )
 def renormalised(query, key, value, mask):
@@ -57,36 +56,6 @@ def renormalised(query, key, value, mask):
 def divided_by_zero(query, key, value, mask):
     weights = torch.softmax(scaled(query, key), dim=-1) * mask
     weights = weights / weights.sum(-1, keepdim=True)
-    return weights @ value, weights
-
-
-@mistake(
-    "Hidden scores become 0, and exp(0) is 1: a key that says nothing beats every key with a negative score. "
-    "Which score lets the exponential vanish?",
-    source="A031; the slip 1e-9 for -1e9 does the same",
-)
-def zero_scores(query, key, value, mask):
-    weights = torch.softmax(scaled(query, key) * mask, dim=-1)
-    return weights @ value, weights
-
-
-@mistake(
-    "True and False are added to the scores as 1 and 0: allowed keys are e times as heavy, and none is hidden. "
-    "Which two numbers does an additive mask hold?",
-    source="A052: a boolean mask in code that was written for an additive one",
-)
-def added_as_numbers(query, key, value, mask):
-    weights = torch.softmax(scaled(query, key) + mask, dim=-1)
-    return weights @ value, weights
-
-
-@mistake(
-    "The hidden scores are filled with +∞, which is above all others, and ∞ − ∞ is NaN. Which end of the number line "
-    "do you want?",
-    source="A032",
-)
-def plus_infinity(query, key, value, mask):
-    weights = torch.softmax(scaled(query, key).masked_fill(~mask, float("inf")), dim=-1)
     return weights @ value, weights
 
 
@@ -172,16 +141,6 @@ def scale_upside_down(query, key, value, mask):
 
 
 @mistake(
-    "The fill is not low enough: where the real scores are lower still, the hidden keys win. "
-    "Which number does `torch.finfo` know that no score can undercut?",
-    source="A034: the usual repair for half precision, -1e4, leaks",
-)
-def fill_too_high(query, key, value, mask):
-    weights = torch.softmax(scaled(query, key).masked_fill(~mask, -1e4), dim=-1) * mask.any(-1, keepdim=True)
-    return weights @ value, weights
-
-
-@mistake(
     "The softmax is written out, with the exponentials of the scores as they are: where all of them are far below 0, "
     "each is 0, and so is their sum. Which shift keeps the largest exponential at 1?",
     source="A028",
@@ -193,41 +152,13 @@ def no_maximum(query, key, value, mask):
 
 
 @mistake(
-    "A query without any allowed key is a softmax over -∞ alone: 0/0. What is such a query meant to get?",
-    source="A037",
-)
-def nan_rows(query, key, value, mask):
-    weights = torch.softmax(scaled(query, key).masked_fill(~mask, float("-inf")), dim=-1)
-    return weights @ value, weights
-
-
-@mistake(
-    "A query without any allowed key takes the plain mean of what it may not see: every score holds the same fill, so "
-    "all are equal again. What could a last look at the mask still do for the weights?",
-    source="A038",
-)
-def uniform_rows(query, key, value, mask):
-    weights = torch.softmax(scaled(query, key).masked_fill(~mask, -1e9), dim=-1)
-    return weights @ value, weights
-
-
-@mistake(
-    "A query without any allowed key is let loose on all of them, to keep NaN away. The NaN is gone, and the secret "
-    "with it: how do its weights become 0 in the end?",
+    "A query without any allowed key shares its weight among all that it may not see, as if it had no mask: its row "
+    "was opened, or all of its scores were lowered alike, which the softmax does not notice. How do its weights "
+    "become 0 in the end?",
     source="A037: the usual repair, rows unmasked where they are empty",
 )
 def empty_rows_unmasked(query, key, value, mask):
     return finish(scaled(query, key), value, mask | ~mask.any(-1, keepdim=True))
-
-
-@mistake(
-    "Output and weights are right, but a NaN was made on the way and painted over: it comes back in the gradient. "
-    "Which fill makes no NaN at all where everything is hidden?",
-    source="A037: the forward NaN is removed, gradients become NaN",
-)
-def nan_painted_over(query, key, value, mask):
-    weights = torch.softmax(scaled(query, key) + torch.where(mask, 0.0, float("-inf")), dim=-1).nan_to_num(0.0)
-    return weights @ value, weights
 
 
 @mistake(
@@ -241,8 +172,8 @@ def in_place(query, key, value, mask):
 
 
 MISTAKES = (
-    no_effect, after_softmax, renormalised, divided_by_zero, zero_scores, added_as_numbers, plus_infinity, inverted,
-    values_hidden, mask_across, read_as_padding, smaller_mask_dropped, over_queries, unscaled, root_forgotten,
-    scale_upside_down, fill_too_high, no_maximum, nan_rows, uniform_rows, empty_rows_unmasked, nan_painted_over,
-    in_place,
+    no_effect, after_softmax, renormalised, divided_by_zero, inverted, values_hidden, mask_across, read_as_padding,
+    smaller_mask_dropped, over_queries, unscaled, root_forgotten, scale_upside_down, no_maximum,
+    empty_rows_unmasked, in_place,
+    *FILL_MISTAKES,
 )  # fmt: skip
