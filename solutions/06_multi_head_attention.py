@@ -20,7 +20,7 @@
 # **Why ask several questions at once?** · 70 minutes
 #
 # In lesson 5 a word asked one question: one table of weights for everything it wanted to know. Here it asks several, each
-# with a query, keys and values of its own, and none of it costs more.
+# with a query, keys and values of its own, and not one multiplication more.
 
 # %% tags=["setup"]
 import torch
@@ -127,6 +127,10 @@ one_head = train(num_heads=1)
 alone = right_by_question(one_head)
 print({name: f"{share:.0%}" for name, share in zip(QUESTIONS, alone.tolist(), strict=True)})
 claim("one head answers fewer than 3 in 5 of all questions", alone.mean() < 0.6)
+claim(
+    "one question is answered, the others are hardly",
+    alone.max() > 0.8 > 0.5 > alone.sort().values[-2],
+)
 
 # %% [markdown]
 # Guessing would be right once in twelve. One table of weights serves one question well; the rest goes under.
@@ -134,7 +138,7 @@ claim("one head answers fewer than 3 in 5 of all questions", alone.mean() < 0.6)
 # <!-- concept: L6-heads -->
 # ## Several attentions, side by side
 #
-# **Multi-head attention** (다중 헤드 어텐션) runs H attentions at once, each in a space of its own, of width
+# **Multi-head attention** (멀티헤드 어텐션) runs H attentions at once, each in a space of its own, of width
 # $d_k = D / H$ (Vaswani et al. 2017):
 #
 # $$\mathrm{head}_i = \mathrm{Attention}(Q W_i^Q,\; K W_i^K,\; V W_i^V)$$
@@ -364,19 +368,21 @@ with style():
     axis.plot(range(len(counts)), [right[num_heads].mean() for num_heads in counts], marker="o")
     axis.set_xticks(range(len(counts)), [f"{n} × {16 // n}" for n in counts])
     axis.set(xlabel="heads × width of one", ylabel="answers right", ylim=(0, 1.03))
-show(figure, "Right answers rise to a peak at four heads and fall again with eight and sixteen.")
+show(figure, "Right answers rise to a peak in the middle and fall again.")
 print({num_heads: f"{share.mean():.0%}" for num_heads, share in right.items()})
-claim("four heads answer more than 19 in 20", right[4].mean() > 0.95)
-claim("one head fewer than 3 in 5", right[1].mean() < 0.6)
+middle = max(right[4].mean(), right[8].mean())
+claim("one head answers fewer than 3 in 5", right[1].mean() < 0.6)
+claim("sixteen heads, one number wide each, too", right[16].mean() < 0.6)
 claim(
-    "sixteen heads, one number wide each, do worse than four",
-    right[16].mean() < right[4].mean() - 0.1,
+    "the best number lies between, more than 15 points ahead of both",
+    middle > max(right[1].mean(), right[16].mean()) + 0.15,
 )
 
 # %% [markdown]
 # More heads are not better by themselves. A head of one number can hardly tell 24 places apart: it has room for one
-# feature. Four questions, four heads of four numbers each: that fits here. Real models take heads of 64 or 128 numbers
-# and add heads as they add width.
+# feature. With this seed four heads of four numbers get everything right. With other seeds four get less, and once eight
+# were better: that the peak lies inside is solid, where it lies is not. *Try another seed in `train`.* Real models take heads
+# of 64 or 128 numbers and add heads as they add width.
 #
 # <!-- concept: L6-reading -->
 # ## Can heads be read?
@@ -403,7 +409,7 @@ show(
 
 
 def without_head(model, h):
-    """Right answers when the output of head h is 0: its rows of the output projection are."""
+    """Right answers when head h adds nothing: the output projection reads zeros for it."""
     W_o = model.attention.W_o.weight  # (D, H · Dh): the columns of a head read its numbers
     d_head = W_o.shape[1] // model.attention.num_heads
     kept = W_o.detach().clone()
@@ -423,21 +429,15 @@ print("all heads on", "  ".join(f"{share:10.0%}" for share in all_on.tolist()))
 for h, shares in enumerate(switched_off.tolist()):
     print(f"head {h + 1} off  ", "  ".join(f"{share:10.0%}" for share in shares))
 lost = all_on - switched_off
-claim(
-    "every head is needed: without it some answer loses more than a tenth",
-    (lost.max(1).values > 0.1).all(),
-)
-claim(
-    "switching a head off hurts its questions unequally",
-    (lost.max(1).values - lost.min(1).values).max() > 0.2,
-)
+claim("some head is needed: without it an answer loses more than half", lost.max() > 0.5)
+claim("and leaves another answer as it was", (lost.max(1).values - lost.min(1).values).max() > 0.4)
 
 # %% [markdown]
-# Heads **specialise by learning**, not by decree: nobody told them which question is theirs. Do not expect it to be so
-# tidy elsewhere. This toy forces them apart, and another seed deals the questions out anew. In large models some heads can
-# be named (one that looks at the word before, one at commas), most cannot, and many can be switched off without harm
-# (Michel et al. 2019; Voita et al. 2019). A table says where a head *looked*. What it took from there, and whether it
-# mattered, it does not say. Switching off is the better question.
+# Heads **specialise by learning**, not by decree: nobody told them which question is theirs. With this seed each head (헤드)
+# took one question. That is a tidy seed: with others one head serves two questions, and another almost none. In large models
+# some heads can be named (one that looks at the word before, one at commas), most cannot, and many can be switched off
+# without harm (Michel et al. 2019; Voita et al. 2019). A table says where a head *looked*. What it took from there, and
+# whether it mattered, it does not say. Switching off is the better question.
 #
 # ### All heads at a glance
 #
@@ -577,8 +577,8 @@ claim("in the suspect it does", moved["suspect"] > 0.01)
 #
 # `view(B, H, N, -1)` without the transpose. With 24 words and 4 heads, "head 1" holds words 1 to 6, cut into pieces; head 2
 # holds words 7 to 12, and so on. No word ever sees another block, and where the blocks end depends on the length of the
-# sentence. The way back mixes nothing up, since `reshape` undoes the `view`, so every output lies at its own word and
-# copying works. Shapes fit; with one head it is even right. Test heads by what must get through: the gradient to the whole
+# sentence. The way back mixes nothing up, since `reshape` undoes the `view`, so every output lies at its own word, and
+# copying works (the sum around the attention could have copied alone). Shapes fit; with one head it is even right. Test heads by what must get through: the gradient to the whole
 # past, and the same words in a shorter sentence.
 #
 # </details>
@@ -596,7 +596,7 @@ claim("in the suspect it does", moved["suspect"] > 0.01)
 # ## What you should want now
 #
 # The four questions needed to know *places*, and got them from a table of vectors that appeared from nowhere. Without it
-# attention sees a bag of letters. Lesson 7 says where a word stands, in four ways.
+# attention sees a bag of letters. Lesson 7 says where a word stands, in three ways.
 #
 # **Further reading.** Vaswani et al. (2017), section 3.2.2. Michel, Levy and Neubig (2019), *Are sixteen heads really
 # better than one?* Voita et al. (2019), *Analyzing multi-head self-attention*. Clark et al. (2019), *What does BERT look

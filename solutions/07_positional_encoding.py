@@ -20,7 +20,7 @@
 # **How does attention know where a word stands?** · 75 minutes
 #
 # An RNN reads in order, so order was free. Attention looks at everything at once, and lesson 5 proved what that costs: any
-# shuffle in, the same shuffle out. This lesson gives each place a mark, in four ways, and measures which of them hold
+# shuffle in, the same shuffle out. This lesson gives each place a mark, a **positional encoding** (위치 인코딩), in three ways, and measures which of them hold
 # beyond the lengths of training.
 
 # %% tags=["setup"]
@@ -31,13 +31,13 @@ from course_lib import check, hint, mine, pick_device, progress, solution
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.claims import claim
 from course_lib.data.batches import encode_pairs, evaluation_batches, training_batches
-from course_lib.data.numbers import number_examples, token_pairs
+from course_lib.data.numbers import number_examples, number_tokens, token_pairs
 from course_lib.data.vocabulary import EOS, PAD, Vocabulary
 from course_lib.evaluation import exact_matches
 from course_lib.experiments.positions import load_positions
 from course_lib.figures import panels, show, style
 from course_lib.generation import write
-from course_lib.masks import padding_mask
+from course_lib.masks import causal_mask, padding_mask
 from course_lib.multi_head_attention import MultiHeadAttention
 from course_lib.positions import LearnedPositions, SinusoidalEncoding
 from course_lib.recurrent import Seq2Seq, rnn_cell
@@ -184,7 +184,7 @@ claim(
 # <!-- concept: E-pe -->
 # What is the division by $D$ in the exponent for? You will read that "it keeps the position vector from becoming 0". It
 # does not: the vector's length is $\sqrt{D/2}$ at every place, whatever the exponent. $2i/D$ runs from 0 to nearly 1 and so
-# **spaces the frequencies**: from one turn in $2\pi$ steps to one in about $10000 \cdot 2\pi$, in equal ratios.
+# **spaces the frequencies**: from one turn in $2\pi$ steps to one in nearly $10000 \cdot 2\pi$ when $D$ is large, in equal ratios.
 #
 # <!-- concept: L7-advantages -->
 # ### One step is one rotation
@@ -237,14 +237,14 @@ check("shift_matrix")
 # ## Added, not concatenated
 #
 # The mark is *added* to the word's vector. Does that not spoil both? In a wide space, directions hardly disturb each other
-# (lesson 4), and a linear map can read either off the sum. Test it: 50 words at 50 places, D = 128, one linear probe for the
-# word and one for the place, fitted on half of the 2,500 sums and tested on the other half. *Concatenation would keep them
+# (lesson 4), and a linear map can read either off the sum. Test it: 50 words at 50 places, D = 128, one linear map fitted to read off
+# the word (a *probe*) and one for the place, fitted on half of the 2,500 sums and tested on the other half. *Concatenation would keep them
 # apart for certain. What would it cost?*
 
 # %% tags=["nbval-ignore-output"]
 torch.manual_seed(0)
 D, count = 128, 50
-vectors, places = torch.randn(count, D), my_encoding(count, D)
+vectors, places = torch.randn(count, D).double(), my_encoding(count, D).double()
 sums = (vectors[:, None] + places[None]).flatten(0, 1)  # (2500, D)
 labels = {
     "word": torch.arange(count).repeat_interleave(count),
@@ -254,18 +254,18 @@ order = torch.randperm(count * count)
 half, rest = order[: len(order) // 2], order[len(order) // 2 :]
 read = {}
 for name, label in labels.items():
-    one_hot = nn.functional.one_hot(label, count).float()
+    one_hot = nn.functional.one_hot(label, count).double()
     probe = torch.linalg.lstsq(sums[half], one_hot[half]).solution
     off_by = ((sums[rest] @ probe).argmax(-1) - label[rest]).abs()
     read[name] = [(off_by <= most).float().mean().item() for most in (0, 1)]
     print(f"{name:5} read exactly: {read[name][0]:.1%}, off by one at most: {read[name][1]:.1%}")
 claim("the word can be read off the sum, more than 99 in 100", read["word"][0] > 0.99)
-claim("the place can to within one, more than 99 in 100", read["place"][1] > 0.99)
-claim("exactly, more than half of the time", read["place"][0] > 0.5)
+claim("the place exactly, more than 4 in 5", read["place"][0] > 0.8)
 
 # %% [markdown]
-# The word is read off without a mistake, the place to within one: neighbouring places are meant to be alike. Concatenation
-# would make every later matrix wider; the sum costs nothing, and leaves it to training how much room each may take.
+# The word is read off without a mistake, the place nearly always. (In float32 the least-squares solver loses the slow waves,
+# so the sums are float64 here.) Concatenation would make every later matrix wider; the sum costs nothing, and leaves it to
+# training how much room each may take.
 #
 # <!-- concept: L7-learned -->
 # ## Learned positions
@@ -302,7 +302,8 @@ check("learned_positions")
 #
 # $$(R_m q)^\top (R_n k) = q^\top R_{n-m}\, k$$
 #
-# Nothing is added to the words; values are not turned. Most of today's open models use it. Two layouts exist: pairs of
+# The blocks are those of `shift_matrix` transposed, since there a pair was (sine, cosine). Nothing is added to the words;
+# values are not turned. Most of today's open models use it. Two layouts exist: pairs of
 # neighbours (0, 1), (2, 3), ... as in the paper and here, or the first half with the second half; check which one a set of
 # published weights expects.
 
@@ -404,7 +405,7 @@ def exact_numbers(model):
     return {"numbers exactly right": exact_matches(written, held_out.target, EOS).float().mean()}
 
 
-PHASES = ((700, 0.005), (500, 0.001))  # steps and rate: first large steps, then small ones
+PHASES = ((700, 0.005), (700, 0.001))  # steps and rate: first large steps, then small ones
 
 
 def train_on_numbers(place, phases=PHASES):
@@ -443,16 +444,28 @@ claim("with places, more than 95 in 100 numbers are exactly right", results["wit
 claim("without them, fewer than 10 in 100", results["without"][1] < 0.10)
 
 # %% [markdown]
-# Without places the encoder hands over a bag of digits and tens; what it gets right are the numbers that have one reading
-# only, and luck.
-#
+# Without places the encoder hands over a bag of signs. How well can one do with a bag? Guess the order, at best.
+
+# %%
+from collections import Counter
+
+bags = Counter("".join(sorted(number_tokens(number, "ko"))) for number in range(100_000))
+best = (
+    len(bags) / 100_000
+)  # each bag can be answered in one way, and is right for one of its numbers
+print(
+    f"{len(bags):,} bags for 100,000 numbers: guessing the order is right {best:.1%} of the time at best"
+)
+claim("guessing among the orders of a bag is right fewer than 10 times in 100", best < 0.10)
+
+# %% [markdown]
 # <!-- concept: L7-extrapolation -->
 # ## Beyond the lengths of training
 #
 # The model of the last lesson learned its places up to a length. What happens *after* it? A small task that needs places
 # and nothing else: at every place of a string of letters, name the letter two before. One layer of causal attention, trained
-# on strings of 8 to 24 letters, tested on strings of 96. Four ways to know where one stands, three seeds each; it was made
-# by `course experiment positions`. *Which of the four will hold beyond place 24, and how far?*
+# on strings of 8 to 24 letters, tested on strings of 96. Three ways to know where one stands, and none at all, three seeds each; it was made
+# by `course experiment positions`. *Which will hold beyond place 24, and how far?*
 
 # %%
 grid = load_positions()
@@ -475,10 +488,8 @@ for kind, row in rows.items():
         f"{kind:10}",
         {group: f"{share:.0%}" for group, share in zip(groups, row["mean"], strict=True)},
     )
-inside, just_beyond = (
-    3,
-    3,
-)  # the first three groups were trained on; the fourth begins where they end
+inside = 3  # the first three groups were trained on
+just_beyond = 3  # the index of the fourth, which begins where they end
 claim(
     "no seed of the three fails within the trained length",
     min(min(rows[kind]["lowest"][:inside]) for kind in ("sinusoidal", "learned", "rotary")) > 0.99,
@@ -503,25 +514,57 @@ claim(
 
 # %% [markdown]
 # Read it with care. *Any length can be computed* (sinusoid, RoPE) is not *any length works*. The learned table has rows
-# beyond place 23, but nobody trained them. The sinusoid's values there are new to the model; that shifting is linear helps
-# some. RoPE makes the score depend on distance alone, so two before stays two before, for a while: with more keys than ever
-# in training, weight leaks away to them. One point of the grid, made anew:
+# beyond place 23, but nobody trained them. The sinusoid's values there are new to the model; it keeps a part. RoPE makes the
+# score depend on distance alone, so two before stays two before, for a while: distances beyond 23 never occurred in
+# training, and nothing taught the scores there to stay low. (Without marks the causal mask still tells a little: who sees few
+# keys stands early.) One point of the grid, made anew, and then the same model with only its nearest 24 keys in view:
 
 # %% tags=["experiment"]
-from course_lib.experiments.positions import run_point
+from course_lib.experiments import positions
 
-again = run_point("rotary", seed=0, device=device)
-print(
-    "rotary, seed 0:",
-    {group: f"{share:.0%}" for group, share in zip(groups, again["right"], strict=True)},
+rotary = positions.make_model("rotary", seed=0).to(device)
+fit(
+    rotary,
+    positions.make_batches(0),
+    positions.look_back_loss,
+    steps=positions.STEPS,
+    lr=positions.RATE,
+    curve=False,
 )
+strings = torch.randint(0, positions.LETTERS, (100, 96), generator=torch.Generator().manual_seed(1))
+embedded = rotary.letter(strings.to(device))
+
+
+@torch.no_grad()
+def right_by_group(mask):
+    """Share of right answers in each group of places when attention may look where `mask` allows."""
+    output, _ = rotary.attention(embedded, mask=mask)
+    right = (rotary.answer(output).argmax(-1).cpu()[:, 2:] == strings[:, :-2]).float().mean(0)
+    return [right[start - 2 : end - 2].mean().item() for start, end in grid["places"]]
+
+
+past = causal_mask(96, device=device)
+near = past & ~past.tril(-24)  # the 24 nearest keys
+views = {"all keys": right_by_group(past), "the nearest 24": right_by_group(near)}
+for name, shares in views.items():
+    print(
+        f"{name:15}", {group: f"{share:.0%}" for group, share in zip(groups, shares, strict=True)}
+    )
+with torch.no_grad():
+    _, weights = rotary.attention(embedded, mask=past, need_weights=True)
+far_away = (weights * past.tril(-24)).sum(-1)[..., 48:].mean().item()
+print(f"weight on distances that never occurred in training, from place 48 on: {far_away:.0%}")
 claim(
     "made anew, rotary is right inside and just beyond",
-    min(again["right"][: just_beyond + 1]) > 0.9,
+    min(views["all keys"][: just_beyond + 1]) > 0.9,
 )
+claim("from place 48 on most of the weight lies on distances never trained", far_away > 0.5)
+claim("with the nearest 24 keys in view it is right to the end", min(views["the nearest 24"]) > 0.9)
 
 # %% [markdown]
-# A fifth way adds to the scores a penalty that grows with the distance (ALiBi; Press et al. 2022): it goes on smoothly to any
+# So the position code was not at fault; the unseen distances were. Lesson 12 comes back to such windows.
+#
+# One more way adds to the scores a penalty that grows with the distance (ALiBi; Press et al. 2022): it goes on smoothly to any
 # length, and prefers the near. It cannot say "exactly two before", so it has no place in this picture;
 # `course_lib.positions.alibi_bias` has it.
 #
@@ -602,7 +645,7 @@ claim("its numbers are those of a bag: fewer than 10 in 100 right", suspect_shar
 #
 # ## What you should want now
 #
-# Attention, many heads, places: the parts of a layer are there. Stack six of them, and it will not train. Lesson 8 adds what
+# Attention, many heads, places: the parts of a layer are there. Stack six of them, and it trains badly or not at all. Lesson 8 adds what
 # makes depth possible.
 #
 # **Further reading.** Vaswani et al. (2017), section 3.5. Gehring et al. (2017), *Convolutional sequence to sequence

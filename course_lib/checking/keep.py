@@ -1,5 +1,6 @@
 """Take an answer out of a notebook as source that runs by itself, and bring it back later."""
 
+import ast
 import inspect
 import linecache
 import math
@@ -29,7 +30,7 @@ def portable_source(function, namespace):
             if hasattr(value, "__qualname__") and "." not in value.__qualname__:
                 lines.append(f"from {value.__module__} import {value.__name__} as {name}")
         elif isinstance(value, types.FunctionType | type):
-            source = textwrap.dedent(inspect.getsource(value))
+            source = textwrap.dedent(_source(value))
             for needed in sorted(_global_names(value)):
                 if needed in namespace:
                     add(needed, namespace[needed])
@@ -40,6 +41,25 @@ def portable_source(function, namespace):
     except (OSError, TypeError):
         return None
     return "\n".join(lines)
+
+
+def _source(value):
+    """The source of a function or class. Raises OSError where there is none.
+
+    `inspect` looks for a class in the file of its module, and the cells of a notebook have none; its methods know the
+    cell that they come from.
+    """
+    if not isinstance(value, type):
+        return inspect.getsource(value)
+    for method in (member for member in vars(value).values() if isinstance(member, types.FunctionType)):
+        code = method.__code__
+        text = "".join(linecache.getlines(code.co_filename))
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ClassDef) and node.name == value.__name__:
+                if node.lineno <= code.co_firstlineno <= node.end_lineno:
+                    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+                    return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
+    raise OSError(f"no source of {value.__name__}")
 
 
 def _global_names(value):

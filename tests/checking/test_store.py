@@ -8,6 +8,7 @@ import torch
 import course_lib.checking.store as store
 from course_lib import check, hint, mine, progress, solution
 from course_lib.checking import CheckFailed
+from course_lib.checking.keep import portable_source, revive
 from course_lib.exercises import UnknownExercise, names
 
 SHIFT = 0.0
@@ -49,6 +50,30 @@ def test_an_answer_from_a_notebook_brings_its_imports():
     exec(compile(source + "\nfrom course_lib import check\ncheck('softmax')", "<cell>", "exec"), namespace)
     assert "import torch.nn.functional as F" in store.load_work()["softmax"]
     torch.testing.assert_close(mine("softmax")(torch.zeros(2)), torch.full((2,), 0.5))
+
+
+def test_a_class_from_a_notebook_is_kept_too():
+    """`inspect` finds no source of a class that a cell defines: its methods know the cell."""
+    import inspect
+    import linecache
+
+    source = (
+        "import torch\nfrom torch import nn\n\nWIDTH = 3\n\n"
+        "class Other:\n    def forward(self, x):\n        return x\n\n"
+        "class Scorer(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
+        "        self.W = nn.Linear(d, WIDTH)\n\n"
+        "    def forward(self, x):\n        return torch.tanh(self.W(x))\n\nafter = 1\n"
+    )
+    linecache.cache["<class cell>"] = (len(source), None, source.splitlines(keepends=True), "<class cell>")
+    namespace = {"__name__": "__main__"}
+    exec(compile(source, "<class cell>", "exec"), namespace)
+    with pytest.raises((OSError, TypeError)):
+        inspect.getsource(namespace["Scorer"])
+    kept = portable_source(namespace["Scorer"], namespace)
+    assert "class Other" not in kept and "after" not in kept
+    again = revive("Scorer", kept)(2)
+    assert again(torch.zeros(1, 2)).shape == (1, 3)
+    assert portable_source(type("Made", (), {"__module__": "__main__"}), namespace) is None, "a class without methods has no source"
 
 
 class Sharpener:
