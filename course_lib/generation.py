@@ -32,7 +32,7 @@ def write(model, batch, max_length, need_weights=False):
     """What `model` writes for a batch of sources, greedily. Returns ids (B, at most max_length).
 
     model: has `encode(source, source_lengths)` and `step`; it is put into evaluation mode meanwhile.
-    need_weights: for a model whose decoder has `look`, also return where it looked, weights (B, L, S): row t belongs
+    need_weights: for a model that has `look`, also return where it looked, weights (B, L, S): row t belongs
     to the t-th token written. Rows of tokens written after a row's end mean nothing.
     """
     device = next(model.parameters()).device
@@ -42,7 +42,7 @@ def write(model, batch, max_length, need_weights=False):
     looked = []
 
     def look(token, state):
-        logits, state, weights = model.decoder.look(token.unsqueeze(1), state)
+        logits, state, weights = model.look(token.unsqueeze(1), state)
         looked.append(weights)
         return logits.squeeze(1), state
 

@@ -97,8 +97,8 @@ class MultiHeadAttention(nn.Module):
         key = query if key is None else key
         if key is query and (value is None or value is query):
             return self.step(query, mask=mask, bias=bias, need_weights=need_weights)[:2]
-        key, value = key if isinstance(key, KVCache) else self.remember(key, value)  # (..., H, S, Dk)
-        W_q, b_q = self._projections()[0]
+        (W_q, b_q), W_kv = self._projections()  # once, since the gradient of each split is as large as all of W_qkv
+        key, value = key if isinstance(key, KVCache) else self._remember(key, value, *W_kv)  # (..., H, S, Dk)
         query = split_heads(functional.linear(_wide(query, "query", self.d_model), W_q, b_q), self.num_heads)
         return self._attend(query, key, value, mask, bias, need_weights)
 
@@ -126,9 +126,11 @@ class MultiHeadAttention(nn.Module):
 
         value: the key unless given. `forward` takes the result in place of `key`.
         """
+        return self._remember(key, value, *self._projections()[1])
+
+    def _remember(self, key, value, W_kv, b_kv):
         if self.rotary is not None:
             raise ValueError("rotary: query and memory share no line of positions; it is for self-attention alone")
-        W_kv, b_kv = self._projections()[1]
         if value is None or value is key:
             projected = functional.linear(_wide(key, "key", self.d_memory), W_kv, b_kv).chunk(2, dim=-1)
         else:

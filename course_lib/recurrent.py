@@ -127,6 +127,10 @@ class Seq2Seq(nn.Module):
         """One step of the decoder, as `generation.greedy` asks for it."""
         return self.decoder.step(token, state)
 
+    def look(self, tokens, state):
+        """Steps of a decoder that looks back, as `generation.write` asks for it: logits, the state, where it looked."""
+        return self.decoder.look(tokens, state)
+
     def forward(self, source, source_lengths, decoder_input):
         """Teacher-forced logits (B, T, vocab_size)."""
         return self.decoder(decoder_input, self.encode(source, source_lengths))

@@ -13,7 +13,8 @@ PACKAGE = Path(course_lib.__file__).parent
 LEVELS = (
     {"device", "masks", "claims", "figures"},
     {"attention", "positions", "data"},
-    {"recurrent_cells", "recurrent", "recurrent_attention", "multi_head_attention", "transformer"},
+    {"recurrent_cells", "recurrent", "recurrent_attention", "multi_head_attention", "layers"},
+    {"torch_weights", "blocks", "transformer"},
     {"live_curve", "evaluation", "generation", "training"},
     {"pronunciation", "exercises", "explore", "experiments"},
     {"learner"},

@@ -73,7 +73,8 @@ def test_a_class_from_a_notebook_is_kept_too():
     assert "class Other" not in kept and "after" not in kept
     again = revive("Scorer", kept)(2)
     assert again(torch.zeros(1, 2)).shape == (1, 3)
-    assert portable_source(type("Made", (), {"__module__": "__main__"}), namespace) is None, "a class without methods has no source"
+    without_methods = type("Made", (), {"__module__": "__main__"})
+    assert portable_source(without_methods, namespace) is None, "there is no cell to read it from"
 
 
 class Sharpener:

@@ -40,7 +40,8 @@ def test_every_exercise_is_complete(name):
     assert len(exercise.mistakes) >= 5, "an exercise ships the wrong answers that people write"
     assert len(exercise.accepts) >= 2, "and right answers of other kinds"
     assert exercise.reference.__name__ == name
-    assert len({mistake.message for mistake in exercise.mistakes}) == len(exercise.mistakes), "a message names one mistake"
+    messages = {mistake.message for mistake in exercise.mistakes}
+    assert len(messages) == len(exercise.mistakes), "a message names one mistake"
     bodies = [accept.forward if exercise.is_module else accept for accept in exercise.accepts]
     codes = {body.__code__.co_code for body in bodies}
     assert len(codes) == len(exercise.accepts), "two accepts do the same operations"

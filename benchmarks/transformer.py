@@ -1,0 +1,92 @@
+"""A training step of the Transformer, forward and backward: the time of torch's `nn.Transformer` over ours."""
+
+import statistics
+import time
+
+import torch
+
+from course_lib.data.vocabulary import PAD
+from course_lib.masks import causal_mask, to_hidden
+from course_lib.transformer import Transformer, make_masks
+
+VOCABULARY = 100
+# Pairs; batch, source and target tokens; width, heads, hidden width, layers of each stack.
+SIZES = {"lesson": (60, (64, 12, 12), (64, 4, 256, 2)), "paper's base": (30, (2, 16, 16), (512, 8, 2048, 6))}
+
+
+def main():
+    """One row a size and dropout: median of the ratio over pairs that run in turn, and the median times.
+
+    Above 1 means that ours is faster. Each step begins with ids and ends with a gradient in every weight of the two
+    stacks; embeddings and output layer, which `nn.Transformer` does not have, are left out on both sides.
+    """
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    return [
+        {
+            "size": f"{name}: B={B}, S={S}, T={T}, D={D}, H={H}, layers={layers}+{layers}",
+            "dropout": dropout,
+            **compare(pairs, (B, S, T), (D, H, d_ff, layers), dropout, device),
+        }
+        for name, (pairs, (B, S, T), (D, H, d_ff, layers)) in SIZES.items()
+        for dropout in (0.1, 0.0)
+    ]
+
+
+def compare(pairs, shape, widths, dropout, device):
+    """One row. Both have the same weights, inputs and masks, so they do the same work; torch is given its best road.
+
+    That is batch first, boolean masks, and `tgt_is_causal` said, since looking for it costs torch time.
+    """
+    torch.manual_seed(0)
+    (B, S, T), (D, H, d_ff, layers) = shape, widths
+    sizes = {"d_model": D, "num_heads": H, "d_ff": d_ff, "encoder_layers": layers, "decoder_layers": layers}
+    ours = Transformer(VOCABULARY, VOCABULARY, dropout=dropout, **sizes).to(device)
+    theirs = ours.to_torch()
+    source, target = padded(B, S).to(device), padded(B, T).to(device)
+    x, y, direction = (torch.randn(B, N, D, device=device, requires_grad=True) for N in (S, T, T))
+
+    def step_of_ours():
+        ours.zero_grad()
+        source_mask, target_mask = make_masks(source, target, PAD)
+        memory, _ = ours.encoder(x, mask=source_mask)
+        ours.decoder(y, memory, mask=target_mask, memory_mask=source_mask)[0].backward(direction)
+
+    def step_of_theirs():
+        theirs.zero_grad()
+        padding, future = source == PAD, to_hidden(causal_mask(T, device=device))
+        theirs(
+            x,
+            y,
+            tgt_mask=future,
+            src_key_padding_mask=padding,
+            tgt_key_padding_mask=target == PAD,
+            memory_key_padding_mask=padding,
+            src_is_causal=False,
+            tgt_is_causal=True,
+            memory_is_causal=False,
+        ).backward(direction)
+
+    for _ in range(3):
+        seconds(step_of_theirs, device), seconds(step_of_ours, device)
+    times = [(seconds(step_of_theirs, device), seconds(step_of_ours, device)) for _ in range(pairs)]
+    return {
+        "ratio": statistics.median(theirs / ours for theirs, ours in times),
+        "torch, ms": 1000 * statistics.median(theirs for theirs, _ in times),
+        "ours, ms": 1000 * statistics.median(ours for _, ours in times),
+    }
+
+
+def padded(rows, longest):
+    """Ids (rows, longest), from a full row down to one with half of it padding."""
+    lengths = torch.linspace(longest, longest // 2, rows).long()
+    ids = torch.randint(4, VOCABULARY, (rows, longest))
+    return ids.masked_fill(torch.arange(longest) >= lengths[:, None], PAD)
+
+
+def seconds(step, device):
+    """Wall time of one step, to its end on the device."""
+    began = time.perf_counter()
+    step()
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter() - began

@@ -1,0 +1,233 @@
+"""The Transformer (Vaswani et al. 2017): ids of a sentence in, scores for each next token of its translation out.
+
+Lessons 8 and 9 build it bottom-up: `layers` (norm, feed-forward, shortcut), `blocks` (blocks and stacks), this file.
+B batch, S source tokens, T target tokens, D = d_model, V = target_vocab.
+"""
+
+import functools
+import math
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from course_lib import torch_weights
+from course_lib.blocks import Decoder, Encoder
+from course_lib.data.vocabulary import PAD
+from course_lib.layers import dropout
+from course_lib.masks import causal_mask, combine_masks, padding_mask
+from course_lib.positions import LearnedPositions, SinusoidalEncoding, rotary_embedding
+
+POSITIONS = ("sinusoidal", "learned", "rotary")
+TIED = (None, "output", "all")
+
+
+def make_masks(source_ids, target_ids, pad):
+    """Both masks of a Transformer from ids alone. source_ids: (B, S). target_ids: (B, T), the decoder's input.
+
+    Returns the source mask (B, 1, S), real tokens, for the encoder and for cross-attention, and the target mask
+    (B, T, T), real tokens that are not in the future. True = may attend; no head axis.
+
+    >>> make_masks(torch.tensor([[5, 6, 0]]), torch.tensor([[1, 0]]), pad=0)
+    (tensor([[[ True,  True, False]]]), tensor([[[ True, False],
+             [ True, False]]]))
+    """
+    future = causal_mask(target_ids.shape[-1], device=target_ids.device)  # (T, T)
+    return padding_mask(source_ids, pad), combine_masks(padding_mask(target_ids, pad), future)
+
+
+class Weights(NamedTuple):
+    """Who looked where: for each layer (B, H, queries, keys). encoder: S, S. decoder: T, T. cross: T, S."""
+
+    encoder: tuple
+    decoder: tuple
+    cross: tuple
+
+
+class DecodingState(NamedTuple):
+    """What the decoder knows before it writes on; a step makes a new one.
+
+    memories: keys and values of the source for each layer, each (B, H, S, Dk). memory_mask: (B, 1, S).
+    caches: those of the N tokens so far for each layer, None at first. real: (B, 1, N), which of them are not padding.
+    """
+
+    memories: tuple
+    memory_mask: torch.Tensor
+    caches: tuple
+    real: torch.Tensor
+
+
+class Embedding(nn.Module):
+    """Ids to vectors, times √D (section 3.4), plus positions, then dropout (section 5.4).
+
+    positions: a module (x (B, N, D), offset) -> x, or None. weight: (V, D), normal with deviation 1/√D, so that what
+    comes out has deviation 1, and so have the scores where the same matrix serves as the output layer.
+    """
+
+    def __init__(self, vocab_size, d_model, *, positions=None, dropout=0.0):
+        super().__init__()
+        self.scale, self.dropout, self.positions = math.sqrt(d_model), dropout, positions
+        self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
+        nn.init.normal_(self.weight, std=1 / self.scale)
+
+    def forward(self, ids, offset=0):
+        """ids: (B, N), of tokens at the positions offset, offset + 1, ... Returns (B, N, D).
+
+        Raises ValueError for an id outside the vocabulary (on a CPU; a GPU has its own way to say so).
+        """
+        try:
+            x = functional.embedding(ids, self.weight) * self.scale
+        except IndexError:
+            raise ValueError(
+                f"ids: expected 0 to {len(self.weight) - 1}, since the vocabulary has {len(self.weight)} symbols; got "
+                f"{ids.min().item()} to {ids.max().item()}. Are these the ids of another vocabulary?"
+            ) from None
+        x = x if self.positions is None else self.positions(x, offset)
+        return dropout(x, self.dropout, self.training)
+
+
+class Transformer(nn.Module):
+    """Encoder and decoder with their embeddings; the defaults are the paper's base model (table 3).
+
+    tied: which of the three matrices (vocabulary, D) are one and the same: None, "output" (the target's embedding and
+    the output layer) or "all" (the source's too, as in the paper, section 3.4; then there is one vocabulary).
+    positions: "sinusoidal", "learned" (of the first max_length tokens) or "rotary" (in each self-attention).
+    pad: the id of padding. Options: those of `blocks`, norm_first, activation, eps and attention.
+    The output layer has no bias, so the paper's base model with 37,000 shared symbols has 63,082,496 parameters.
+    """
+
+    def __init__(
+        self,
+        source_vocab,
+        target_vocab,
+        *,
+        d_model=512,
+        num_heads=8,
+        d_ff=2048,
+        encoder_layers=6,
+        decoder_layers=6,
+        dropout=0.1,
+        tied=None,
+        positions="sinusoidal",
+        max_length=None,
+        pad=PAD,
+        **options,
+    ):
+        super().__init__()
+        _check(source_vocab, target_vocab, tied, positions, max_length)
+        self.pad = pad
+        place = {
+            "sinusoidal": functools.partial(SinusoidalEncoding, d_model),
+            "learned": functools.partial(LearnedPositions, max_length, d_model),
+            "rotary": lambda: None,
+        }[positions]
+        options |= {"dropout": dropout, "rotary": rotary_embedding if positions == "rotary" else None}
+        self.source_embedding = Embedding(source_vocab, d_model, positions=place(), dropout=dropout)
+        self.target_embedding = Embedding(target_vocab, d_model, positions=place(), dropout=dropout)
+        self.encoder = Encoder(d_model, num_heads, d_ff, encoder_layers, **options)
+        self.decoder = Decoder(d_model, num_heads, d_ff, decoder_layers, **options)
+        self.output = nn.Linear(d_model, target_vocab, bias=False)
+        if tied is None:
+            nn.init.xavier_uniform_(self.output.weight)
+        else:
+            self.output.weight = self.target_embedding.weight
+        if tied == "all":
+            self.source_embedding.weight = self.target_embedding.weight
+
+    def forward(self, source, source_lengths, decoder_input, *, need_weights=False):
+        """All steps at once, each fed the true token before. source: (B, S) ids. decoder_input: (B, T) ids.
+
+        source_lengths: not read, since the ids say what is padding; it is here because all models are called so.
+        Returns logits (B, T, V), or (logits, `Weights`) with need_weights.
+        """
+        source_mask, target_mask = make_masks(source, decoder_input, self.pad)
+        memory, encoder_weights = self.encoder(
+            self.source_embedding(source), mask=source_mask, need_weights=need_weights
+        )
+        x, *decoder_weights = self.decoder(
+            self.target_embedding(decoder_input),
+            memory,
+            mask=target_mask,
+            memory_mask=source_mask,
+            need_weights=need_weights,
+        )
+        logits = self.output(x)  # (B, T, V)
+        return (logits, Weights(encoder_weights, *decoder_weights)) if need_weights else logits
+
+    def encode(self, source, source_lengths=None):
+        """Read the source (B, S). Returns the `DecodingState` before the first token. source_lengths: not read."""
+        source_mask = padding_mask(source, self.pad)
+        memory, _ = self.encoder(self.source_embedding(source), mask=source_mask)
+        nothing = source_mask[..., :0]  # (B, 1, 0)
+        return DecodingState(self.decoder.remember(memory), source_mask, (None,) * len(self.decoder.blocks), nothing)
+
+    def step(self, token, state):
+        """One step. token: (B,), the one written before. Returns logits (B, V) and the next state."""
+        logits, state, _ = self._continue(token.unsqueeze(1), state, need_weights=False)
+        return logits.squeeze(1), state
+
+    def look(self, tokens, state, layer=-1):
+        """Several steps, and where they looked: tokens (B, T), the true ones, after those that the state holds.
+
+        Returns logits (B, T, V), the next state, and the cross-attention of one layer, mean over heads, (B, T, S).
+        """
+        logits, state, crosses = self._continue(tokens, state, need_weights=True)
+        return logits, state, crosses[layer].mean(dim=1)  # (B, H, T, S) to (B, T, S)
+
+    def _continue(self, tokens, state, need_weights):
+        past, T = state.real.shape[-1], tokens.shape[-1]
+        real = torch.cat([state.real, padding_mask(tokens, self.pad)], dim=-1)  # (B, 1, N + T)
+        x, _, crosses, caches = self.decoder.step(
+            self.target_embedding(tokens, offset=past),
+            state.memories,
+            state.caches,
+            mask=combine_masks(real, causal_mask(T, past + T, device=tokens.device)),  # (B, T, N + T)
+            memory_mask=state.memory_mask,
+            need_weights=need_weights,
+        )
+        return self.output(x), state._replace(caches=caches, real=real), crosses
+
+    @classmethod
+    def from_torch(cls, theirs, source_vocab, target_vocab, **options):
+        """A model whose encoder and decoder have copies of the weights of an `nn.Transformer`; it has no embeddings.
+
+        options: tied, positions, max_length, pad, attention. Raises ValueError for a post-norm `nn.Transformer` with
+        final norms, which is what torch makes by default: set `encoder.norm` and `decoder.norm` to None first.
+        """
+        first = theirs.decoder.layers[0]
+        ours = cls(
+            source_vocab,
+            target_vocab,
+            d_model=theirs.d_model,
+            num_heads=theirs.nhead,
+            encoder_layers=len(theirs.encoder.layers),
+            decoder_layers=len(theirs.decoder.layers),
+            **torch_weights.settings_of(first),
+            **options,
+        ).to(first.linear1.weight)
+        torch_weights.copy_stack(ours.encoder, theirs.encoder, "encoder")
+        torch_weights.copy_stack(ours.decoder, theirs.decoder, "decoder")
+        return ours.train(theirs.training)
+
+    def to_torch(self):
+        """An `nn.Transformer` (batch_first=True) with copies of the encoder's and decoder's weights.
+
+        Embeddings and output layer have no place in it. With post-norm its two final norms are None.
+        Raises ValueError with rotary positions.
+        """
+        return torch_weights.stacks_to_torch(self.encoder, self.decoder)
+
+
+def _check(source_vocab, target_vocab, tied, positions, max_length):
+    if tied not in TIED:
+        raise ValueError(f"tied: expected one of {', '.join(map(repr, TIED))}, got {tied!r}")
+    if tied == "all" and source_vocab != target_vocab:
+        raise ValueError(
+            f'tied="all" needs one vocabulary for source and target, got {source_vocab} and {target_vocab} symbols; '
+            '"output" ties the target\'s embedding and the output layer alone'
+        )
+    if positions not in POSITIONS:
+        raise ValueError(f"positions: expected one of {', '.join(POSITIONS)}, got {positions!r}")
+    if (positions == "learned") != (max_length is not None):
+        raise ValueError(f'max_length: learned positions need one, and they alone; got {max_length} for "{positions}"')
