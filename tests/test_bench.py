@@ -29,5 +29,3 @@ def test_bench_prints_a_table_or_json(benchmarks, capsys):
 
 def test_bench_without_files_is_no_success(capsys):
     assert bench.main([]) == 1
-
-

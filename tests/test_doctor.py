@@ -92,7 +92,6 @@ def test_a_gpu_is_named_with_its_memory(on_cpu):
     assert found.text.endswith("Some GPU, 3.0 of 8.0 GB free") and not found.advice
 
 
-
 def test_doctor_has_one_line_for_each_topic(capsys):
     doctor.main()
     lines = capsys.readouterr().out.splitlines()
@@ -139,5 +138,3 @@ def test_doctor_fails_only_where_a_lesson_would(monkeypatch, capsys):
 def test_doctor_reports_a_device_that_is_not_there(monkeypatch):
     monkeypatch.setenv("COURSE_DEVICE", "tpu")
     assert "COURSE_DEVICE" in doctor.device().advice
-
-

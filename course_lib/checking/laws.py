@@ -84,6 +84,21 @@ any_layout = Law(
 EVERYWHERE = (dtype_kept, deterministic, any_layout)
 
 
+def on(law, choose):
+    """The same law, held against what `choose(case)` makes of each case; None leaves it out."""
+
+    def broken(function, cases, generator):
+        chosen = [choose(case) for case in cases]
+        return law.broken(function, [case for case in chosen if case is not None], generator)
+
+    return Law(law.name, broken, law.question)
+
+
+def batched(law):
+    """The same law where the first argument has a batch axis, (B, N, D) or more: without one, axis 0 is the tokens."""
+    return on(law, lambda case: case if case.args[0].ndim > 2 else None)
+
+
 def sums_to_one(dim_of):
     """Weights are at least 0 and sum to 1 along the axis that `dim_of(case)` names."""
 

@@ -17,8 +17,20 @@ from course_lib.data.korean_words import VERBS
 from course_lib.data.korean_writing import KoreanExample, Writing, write_statement, writings
 
 __all__ = [
-    "I_LOVE_YOU", "KoreanExample", "Statement", "UnknownWord", "Writing", "all_tokens", "held_out_pairs",
-    "korean_examples", "read_korean", "statements", "token_pairs", "write_english", "write_korean", "write_statement",
+    "I_LOVE_YOU",
+    "KoreanExample",
+    "Statement",
+    "UnknownWord",
+    "Writing",
+    "all_tokens",
+    "held_out_pairs",
+    "korean_examples",
+    "read_korean",
+    "statements",
+    "token_pairs",
+    "write_english",
+    "write_korean",
+    "write_statement",
     "writings",
 ]
 

@@ -174,8 +174,20 @@ def english_forms(verb, past=None):
 _DOUBLED = {"run": "n"}  # running: no rule of spelling alone tells it from opening
 
 
-def _verb(korean, english, objects="", extras="", *, past=None, state=False, progressive=True, pets=False, short=None,
-          goal=False, barred=""):
+def _verb(
+    korean,
+    english,
+    objects="",
+    extras="",
+    *,
+    past=None,
+    state=False,
+    progressive=True,
+    pets=False,
+    short=None,
+    goal=False,
+    barred="",
+):
     """objects: kinds and single nouns. extras: adverbs and places. short: 안; a noun with 하다 goes without it."""
     nouns = [noun for word in objects.split() for noun in _KINDS_AND_PRONOUNS.get(word, (word,))]
     extras = extras.split()

@@ -48,6 +48,23 @@ TABLE = [
 ]
 
 
+def test_a_law_can_be_held_against_chosen_cases_alone():
+    """Without a batch axis the rows of the first axis are tokens, and a right answer mixes those."""
+    plain = laws.rows_independent({0})
+    tokens, batch = [Case("tokens", (draw(3, 4),))], [Case("batch", (draw(2, 3, 4),))]
+
+    def over_tokens(x):
+        return x.softmax(-2)
+
+    with exact(0):
+        assert plain.broken(over_tokens, tokens, torch.Generator())
+        assert laws.batched(plain).broken(over_tokens, tokens + batch, torch.Generator()) is None
+        assert laws.batched(plain).broken(lambda x: x.softmax(0), batch, torch.Generator())
+        first_row = laws.on(plain, lambda case: Case(case.label, (case.args[0][:1],)))
+        assert first_row.broken(lambda x: x.softmax(0), batch, torch.Generator()) is None
+    assert (first_row.name, first_row.question) == (plain.name, plain.question)
+
+
 def attend(query, key, value, mask):
     weights = torch.softmax((query @ key.mT).masked_fill(~mask, -1e300), -1).masked_fill(~mask, 0.0)
     return weights @ value, weights

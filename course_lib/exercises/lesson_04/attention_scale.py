@@ -5,10 +5,9 @@ import math
 import torch
 
 from course_lib.checking import Case, Exercise, Law
-from course_lib.checking.laws import call, close
+from course_lib.checking.laws import call
 
 from .attention_scale_mistakes import MISTAKES
-from .soft_lookup import divisor
 
 
 def attention_scale(d_k, query_variance, key_variance):
@@ -74,30 +73,6 @@ def _variance_one(function, cases, generator):
             return f"with your factor, 4,000 random scores have variance {found:.2g} ({case.label})"
     return None
 
-
-def _divided_by_root(function, cases, generator):
-    for case in cases:
-        query, key, value = case.args
-        found, width = divisor(call(function, case)[1], query @ key.mT), query.shape[-1]
-        if found and abs(found / math.sqrt(width) - 1) > 1e-6:
-            sizes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
-            return f"with {sizes} the products q · k are divided by {found:.4g}"
-    return None
-
-
-def _shares(function, cases, generator):
-    for case in cases:
-        output, weights = call(function, case)
-        if (weights < 0).any() or not close(weights.sum(-1), torch.ones_like(weights[..., 0])):
-            return f"a row of weights is no division of one whole ({case.label})"
-        if not close(output, weights @ case.args[2]):
-            return f"the output is not what your weights make of the values ({case.label})"
-    return None
-
-
-# Laws of a function (query, key, value) that returns the output and the weights.
-scaled_by_width = Law("scale of the scores", _divided_by_root, "Which size, of which argument, belongs under the root?")
-mixture = Law("a mixture of values", _shares, "Along which axis do the weights sum to 1, and what do they multiply?")
 
 EXERCISE = Exercise(
     name="attention_scale",

@@ -6,11 +6,11 @@ import torch
 from torch.nn import functional
 
 from course_lib.checking import Case, Exercise
-from course_lib.checking.laws import reordered, rows_independent
+from course_lib.checking.laws import batched, reordered, rows_independent
+from course_lib.exercises.attention_laws import mixture, scaled_by_width
 
-from .attention_scale import mixture, scaled_by_width
 from .scaled_dot_product_attention_mistakes import MISTAKES
-from .soft_lookup import batched, lookups
+from .soft_lookup import lookups
 
 
 def scaled_dot_product_attention(query, key, value):

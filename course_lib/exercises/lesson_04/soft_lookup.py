@@ -3,7 +3,8 @@
 import torch
 
 from course_lib.checking import Case, Exercise, Law
-from course_lib.checking.laws import call, close, reordered, rows_independent
+from course_lib.checking.laws import batched, call, reordered, rows_independent
+from course_lib.exercises.attention_laws import divisor
 
 from .soft_lookup_mistakes import MISTAKES
 
@@ -75,20 +76,6 @@ def cooled_queries(query, key, value, temperature):
 
 def by_fused_kernel(query, key, value, temperature):
     return torch.nn.functional.scaled_dot_product_attention(query, key, value, scale=1 / temperature)
-
-
-def batched(law):
-    """The same law where there is a batch axis: without one, axis 0 holds the tokens."""
-    return Law(law.name, lambda f, cases, g: law.broken(f, [c for c in cases if c.args[0].ndim > 2], g), law.question)
-
-
-def divisor(weights, scores):
-    """The number that divided the scores before the softmax that made these weights; None if no single number did."""
-    if not (weights > 0).all() or not close(weights.sum(-1), torch.ones_like(weights[..., 0])):
-        return None
-    apart, wanted = weights.log() - weights[..., :1].log(), scores - scores[..., :1]
-    slope = (apart * wanted).sum() / wanted.square().sum()
-    return 1 / slope.item() if slope != 0 and close(apart, slope * wanted, 1e-9) else None
 
 
 def _sharpness(function, cases, generator):

@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 from course_lib.checking import Case, Exercise, Law
-from course_lib.checking.laws import call, hidden_ignored, reordered
+from course_lib.checking.laws import call, hidden_ignored, on, reordered
 
 from .masked_attention_mistakes import MISTAKES, scaled
 
@@ -133,11 +133,7 @@ def _weights(function, cases, generator):
 
 def for_masks_of_a_batch(law):
     """The law, held against those cases alone whose mask, the last argument, has a batch axis like the rest."""
-
-    def broken(function, cases, generator):
-        return law.broken(function, [case for case in cases if case.args[-1].dim() == 3], generator)
-
-    return Law(law.name, broken, law.question)
+    return on(law, lambda case: case if case.args[-1].dim() == 3 else None)
 
 
 EXERCISE = Exercise(

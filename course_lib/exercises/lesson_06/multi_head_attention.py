@@ -6,8 +6,8 @@ import torch
 from torch.nn import functional
 
 from course_lib.checking import Case, Exercise, Law
-from course_lib.checking.laws import call, hidden_ignored, reordered, rows_independent
-from course_lib.exercises.lesson_04.soft_lookup import divisor
+from course_lib.checking.laws import call, hidden_ignored, on, reordered, rows_independent
+from course_lib.exercises.attention_laws import divisor
 from course_lib.exercises.lesson_05.masked_attention import masked_attention
 
 from . import multi_head_attention_mask_mistakes, multi_head_attention_mistakes
@@ -151,18 +151,13 @@ def _scale(function, cases, generator):
     return None
 
 
-def batch_rows_independent(arguments):
-    law = rows_independent(arguments)
-    return Law(law.name, lambda f, cases, g: law.broken(f, [full_mask(case) for case in cases], g), law.question)
-
-
 EXERCISE = Exercise(
     name="multi_head_attention",
     reference=multi_head_attention,
     cases=cases,
     laws=(
         Law("scale of a head's scores", _scale, "How wide is the vector that one head compares?"),
-        batch_rows_independent({0, 1, 7}),
+        on(rows_independent({0, 1, 7}), full_mask),
         hidden_ignored((1,), 7),
         reordered("memory in any order", {1: (1,), 7: (-1,)}, {1: (-1,)}, "What would know a key by its place?"),
         reordered("every query for itself", {0: (1,), 7: (-2,)}, {0: (1,), 1: (2,)}, "Where do two queries meet?"),
