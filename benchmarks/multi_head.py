@@ -1,10 +1,8 @@
 """Multi-head attention, forward and backward: the time of torch's `nn.MultiheadAttention` over ours."""
 
-import statistics
-import time
-
 import torch
 
+from course_lib import bench
 from course_lib.masks import causal_mask, to_hidden
 from course_lib.multi_head_attention import MultiHeadAttention
 
@@ -44,20 +42,4 @@ def compare(B, N, D, H, use, device):
         output, _ = theirs(x, memory, memory, attn_mask=hidden, need_weights=weights, average_attn_weights=False)
         output.backward(direction)
 
-    for _ in range(5):
-        seconds(step_of_theirs, device), seconds(step_of_ours, device)
-    pairs = [(seconds(step_of_theirs, device), seconds(step_of_ours, device)) for _ in range(PAIRS)]
-    return {
-        "ratio": statistics.median(theirs / ours for theirs, ours in pairs),
-        "torch, ms": 1000 * statistics.median(theirs for theirs, _ in pairs),
-        "ours, ms": 1000 * statistics.median(ours for _, ours in pairs),
-    }
-
-
-def seconds(step, device):
-    """Wall time of one step, to its end on the device."""
-    began = time.perf_counter()
-    step()
-    if device == "cuda":
-        torch.cuda.synchronize()
-    return time.perf_counter() - began
+    return bench.compare(step_of_theirs, step_of_ours, PAIRS)

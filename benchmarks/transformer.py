@@ -1,10 +1,8 @@
 """A training step of the Transformer, forward and backward: the time of torch's `nn.Transformer` over ours."""
 
-import statistics
-import time
-
 import torch
 
+from course_lib import bench
 from course_lib.data.vocabulary import PAD
 from course_lib.masks import causal_mask, to_hidden
 from course_lib.transformer import Transformer, make_masks
@@ -66,14 +64,7 @@ def compare(pairs, shape, widths, dropout, device):
             memory_is_causal=False,
         ).backward(direction)
 
-    for _ in range(3):
-        seconds(step_of_theirs, device), seconds(step_of_ours, device)
-    times = [(seconds(step_of_theirs, device), seconds(step_of_ours, device)) for _ in range(pairs)]
-    return {
-        "ratio": statistics.median(theirs / ours for theirs, ours in times),
-        "torch, ms": 1000 * statistics.median(theirs for theirs, _ in times),
-        "ours, ms": 1000 * statistics.median(ours for _, ours in times),
-    }
+    return bench.compare(step_of_theirs, step_of_ours, pairs, warm_up=3)
 
 
 def padded(rows, longest):
@@ -81,12 +72,3 @@ def padded(rows, longest):
     lengths = torch.linspace(longest, longest // 2, rows).long()
     ids = torch.randint(4, VOCABULARY, (rows, longest))
     return ids.masked_fill(torch.arange(longest) >= lengths[:, None], PAD)
-
-
-def seconds(step, device):
-    """Wall time of one step, to its end on the device."""
-    began = time.perf_counter()
-    step()
-    if device == "cuda":
-        torch.cuda.synchronize()
-    return time.perf_counter() - began

@@ -7,6 +7,8 @@ same keys. Its docstring's first line is the title of the table.
 import json
 import platform
 import runpy
+import statistics
+import time
 
 import torch
 from rich.console import Console
@@ -28,6 +30,29 @@ def machine():
         f"{platform.system()} {platform.machine()}, {torch.get_num_threads()} threads{gpu}, "
         f"Python {platform.python_version()}, torch {torch.__version__}"
     )
+
+
+def compare(theirs, ours, pairs, warm_up=5):
+    """Two functions timed in turn: the median over `pairs` of their ratio, above 1 where ours is faster, and of each.
+
+    In turn, so that whatever else the machine does meets both alike. On a GPU a time ends when its work has ended.
+    """
+    for _ in range(warm_up):
+        _seconds(theirs), _seconds(ours)
+    times = [(_seconds(theirs), _seconds(ours)) for _ in range(pairs)]
+    return {
+        "ratio": statistics.median(their_time / our_time for their_time, our_time in times),
+        "torch, ms": 1000 * statistics.median(their_time for their_time, _ in times),
+        "ours, ms": 1000 * statistics.median(our_time for _, our_time in times),
+    }
+
+
+def _seconds(step):
+    began = time.perf_counter()
+    step()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - began
 
 
 def main(paths, as_json=False):

@@ -1,8 +1,21 @@
 """Writing with a trained model, one token at a time."""
 
+from contextlib import contextmanager
+
 import torch
 
 from course_lib.data.vocabulary import BOS, EOS, PAD
+
+
+@contextmanager
+def evaluating(model):
+    """`model` in evaluation mode; afterwards in the mode that it was in."""
+    was_training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was_training)
 
 
 @torch.no_grad()
@@ -37,8 +50,6 @@ def write(model, batch, max_length, need_weights=False):
     """
     device = next(model.parameters()).device
     batch = batch.to(device)
-    was_training = model.training
-    model.eval()
     looked = []
 
     def look(token, state):
@@ -46,12 +57,10 @@ def write(model, batch, max_length, need_weights=False):
         looked.append(weights)
         return logits.squeeze(1), state
 
-    try:
+    with evaluating(model):
         state = model.encode(batch.source, batch.source_lengths)
         step = look if need_weights else model.step
         ids = greedy(
             step, state, bos=BOS, eos=EOS, pad=PAD, max_length=max_length, batch_size=len(batch), device=device
         )
-    finally:
-        model.train(was_training)
     return (ids, torch.cat(looked, dim=1)) if need_weights else ids

@@ -3,6 +3,15 @@
 import pytest
 
 
+def pytest_runtest_setup(item):
+    """A test marked `gpu` needs a CUDA device."""
+    if item.get_closest_marker("gpu"):
+        import torch  # here, so that tests without torch start at once
+
+        if not torch.cuda.is_available():
+            pytest.skip("no CUDA device")
+
+
 @pytest.fixture(autouse=True)
 def course_home(tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_HOME", str(tmp_path / "home"))

@@ -214,7 +214,6 @@ def test_scores_keep_the_dtype_and_the_arguments(kind, dtype):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @pytest.mark.parametrize("kind", SCORES)
 def test_cuda_equals_cpu(kind):
     arguments = [torch.randn(B, T, DK if kind == "dot" else DQ), torch.randn(B, S, DK), *parameters(kind)]

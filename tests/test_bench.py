@@ -29,3 +29,20 @@ def test_bench_prints_a_table_or_json(benchmarks, capsys):
 
 def test_bench_without_files_is_no_success(capsys):
     assert bench.main([]) == 1
+
+
+def test_two_functions_are_timed_in_turn(monkeypatch):
+    """On a clock of our own; each measured pair is of another length, so that only a median of ratios gives 3."""
+    now, calls = [0.0], []
+    monkeypatch.setattr(bench.time, "perf_counter", lambda: now[0])
+
+    def takes(name, factor):
+        def step():
+            calls.append(name)
+            now[0] += factor * (1 + calls.count(name))
+
+        return step
+
+    row = bench.compare(takes("theirs", 3.0), takes("ours", 1.0), pairs=5, warm_up=2)
+    assert calls == ["theirs", "ours"] * 7
+    assert row == {"ratio": 3.0, "torch, ms": 18_000.0, "ours, ms": 6_000.0}

@@ -323,7 +323,6 @@ def test_widths_and_numbers_that_do_not_fit_are_named():
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @pytest.mark.parametrize("need_weights", [True, False])
 def test_cuda_equals_cpu(need_weights):
     module, x, memory = make(), torch.randn(B, T, D), torch.randn(B, S, D)

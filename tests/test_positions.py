@@ -283,7 +283,6 @@ def test_alibi_in_another_type(dtype):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @every_pairing
 def test_cuda_equals_cpu(pairing):
     x = torch.randn(2, 7, 8)

@@ -204,7 +204,6 @@ def test_no_behaviour_hangs_on_training_mode():
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @every_cell
 def test_cuda_equals_cpu(cell):
     model = make_model(cell, "every_step", True)

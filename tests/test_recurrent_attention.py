@@ -366,7 +366,6 @@ def test_no_behaviour_hangs_on_training_mode():
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @every_cell
 @every_kind
 def test_cuda_equals_cpu(kind, cell):

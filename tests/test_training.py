@@ -220,7 +220,6 @@ def test_a_seq2seq_learns_by_the_same_loop():
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_the_seed_decides_on_a_gpu():
     def run(seed):
         model = make_model().cuda()

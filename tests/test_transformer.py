@@ -184,7 +184,6 @@ def test_what_does_not_fit_is_named(call, message):
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @pytest.mark.parametrize("positions", POSITIONS)
 def test_cuda_equals_cpu(positions):
     model, (source, target) = make_model(**POSITIONS[positions]), pair()

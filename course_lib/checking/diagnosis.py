@@ -196,6 +196,6 @@ def break_law(law, function, cases, generator):
     """How `function` breaks a law, in words; None when it holds. An exception breaks it."""
     try:
         return law.broken(function, cases, generator)
-    except Exception as error:
+    except Exception as error:  # the function is the learner's, and may raise anything
         raised = tell(error)
         return f"it raises {raised.kind}: {raised.text.strip().splitlines()[0] if raised.text.strip() else ''}"

@@ -134,6 +134,18 @@ def best(shares):
     return int(np.flatnonzero(shares >= shares.max() - 1e-9)[0])
 
 
+def softmax(scores):
+    """Weights over the last axis, as the page computes them."""
+    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return raised / raised.sum(axis=-1, keepdims=True)
+
+
+def problem(error):
+    """What a learner's function raised, in one line that fits below a picture."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    return text if len(text) < 300 else f"{text[:300]}…"
+
+
 def rounded(array):
     """Nested lists for the page, four digits."""
     return np.round(array, DIGITS).tolist()

@@ -4,6 +4,7 @@ import torch
 
 from course_lib.data.batches import Batch
 from course_lib.data.vocabulary import BOS, EOS, PAD, SPECIAL
+from course_lib.generation import evaluating
 
 from .base import numbers, rounded
 
@@ -21,9 +22,7 @@ def walk(model, batch, fed):
     """
     device = next(model.parameters()).device
     fed = torch.tensor(fed, device=device)
-    was_training = model.training
-    model.eval()
-    try:
+    with evaluating(model):
         source = batch.source.to(device).expand(len(fed), -1)
         state = model.encode(source, batch.source_lengths.expand(len(fed)))
         token, read, scores = fed[:, 0], [], []
@@ -33,8 +32,6 @@ def walk(model, batch, fed):
             read.append(token)
             scores.append(logits)
             token = logits.argmax(dim=-1)
-    finally:
-        model.train(was_training)
     return torch.stack(read, dim=1).cpu(), torch.stack(scores, dim=1).cpu().double()
 
 

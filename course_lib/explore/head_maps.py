@@ -6,7 +6,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 
-from .base import MOST_TOKENS, rounded
+from .base import MOST_TOKENS, problem, rounded
 
 MOST_LAYERS, MOST_HEADS = 8, 16
 MOST_BYTES = 1_900_000  # of the weights as text; with the rest a page stays below 2 MB
@@ -27,9 +27,8 @@ def ask(ablate, layer, head):
         cost = float(value)  # a tensor with one number is one too
         if not math.isfinite(cost):
             raise ValueError(f"it must return a finite number, got {cost}")
-    except Exception as error:
-        text = " ".join(f"{type(error).__name__}: {error}".split())
-        return {"problem": text if len(text) < 300 else f"{text[:300]}…"}
+    except Exception as error:  # the function is the learner's, and may raise anything
+        return {"problem": problem(error)}
     cost = float(f"{cost:.6g}")
     return {"cost": cost, "text": _signed(cost)}
 

@@ -9,7 +9,7 @@ import torch
 
 from course_lib import attention
 
-from .base import rounded
+from .base import problem, rounded
 
 WIDTH, SEED = 8, 5  # of the vectors, which are drawn
 CHANGED = 1e-5  # an output that moves by less has not changed: float32 rounds
@@ -62,9 +62,8 @@ def answer(attend, vectors, others, mask, changed):
             for name, rows in swapped.items():
                 rows[changed] = others[name][changed]
             after, _ = ask(attend, swapped, mask)
-    except Exception as error:
-        text = " ".join(f"{type(error).__name__}: {error}".split())
-        return {"weights": [], "change": [], "broken": [], "problem": text if len(text) < 300 else f"{text[:300]}…"}
+    except Exception as error:  # the function is the learner's, and may raise anything
+        return {"weights": [], "change": [], "broken": [], "problem": problem(error)}
     with np.errstate(all="ignore"):
         change = np.sqrt(((after - output) ** 2).sum(axis=1))
     finite = np.isfinite(weights).all(axis=1) & np.isfinite(output).all(axis=1) & np.isfinite(change)

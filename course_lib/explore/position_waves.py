@@ -9,6 +9,7 @@ import torch
 import traitlets
 
 from course_lib import figures
+from course_lib.attention import scaled_dot_product_attention
 from course_lib.positions import sinusoidal_encoding
 
 from .base import Explorable, fixed, module, rounded
@@ -56,9 +57,8 @@ def draw_words():
 
 def self_attention(X, W_Q, W_K, W_V):
     """Outputs (N, D) of one self-attention over the rows of X (N, D), without mask."""
-    scores = (X @ W_Q) @ (X @ W_K).T / np.sqrt(W_Q.shape[1])
-    raised = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return raised / raised.sum(axis=1, keepdims=True) @ (X @ W_V)
+    query, key, value = (torch.from_numpy(X @ W) for W in (W_Q, W_K, W_V))
+    return scaled_dot_product_attention(query, key, value)[0].numpy()
 
 
 class PositionWaves(Explorable):

@@ -5,7 +5,7 @@ import traitlets
 
 from course_lib import figures
 
-from .base import Explorable, best, fixed, module, numbers, rounded
+from .base import Explorable, best, fixed, module, numbers, rounded, softmax
 
 SCORES = ("dot", "general", "additive", "scaled")
 REACH = 3.0  # the plane goes from -REACH to REACH
@@ -37,9 +37,7 @@ class ScoreLab(Explorable):
 
     def weights(self, kind):
         """Softmax of the scores (S,)."""
-        scores = self.scores(kind)
-        raised = np.exp(scores - scores.max())
-        return raised / raised.sum()
+        return softmax(self.scores(kind))
 
     def context(self, kind):
         """The weighted mean of the values (2,)."""

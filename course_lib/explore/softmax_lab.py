@@ -8,7 +8,7 @@ from matplotlib.ticker import NullFormatter, NullLocator
 
 from course_lib import figures
 
-from .base import Explorable, best, fixed, module, numbers, rounded, token_list
+from .base import Explorable, best, fixed, module, numbers, rounded, softmax, token_list
 
 WIDTHS = [2**power for power in range(2, 11)]  # 4 to 1024
 COLDEST, HOTTEST = 0.1, 10.0
@@ -25,12 +25,6 @@ def products(scores, d_k):
 def logits(scores, d_k, root, temperature):
     """What the softmax gets (S,): q · k, divided by √d_k if `root`, and by the temperature."""
     return products(scores, d_k) / (math.sqrt(d_k) if root else 1) / temperature
-
-
-def softmax(scores):
-    """Weights (S,)."""
-    raised = np.exp(scores - scores.max())
-    return raised / raised.sum()
 
 
 def entropy(weights):

@@ -85,7 +85,7 @@ def test_the_costliest_is_named():
 )  # fmt: skip
 def test_a_cost_has_its_sign(value, text):
     for number in (value, np.float64(value), torch.tensor([value], dtype=torch.float64)):
-        assert ask(lambda *head: number, 0, 0) == {"cost": pytest.approx(value), "text": text}  # noqa: B023
+        assert ask(lambda *head, number=number: number, 0, 0) == {"cost": pytest.approx(value), "text": text}
 
 
 @pytest.mark.parametrize(

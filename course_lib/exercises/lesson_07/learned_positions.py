@@ -203,7 +203,7 @@ def _past_the_table(function):
     for tokens, start in ((X, 0), (X[:, :2], 2)):
         try:
             results.append(call(function, Case("past the table", (tokens, table, start))))
-        except Exception as error:
+        except Exception as error:  # which one it is, is what the law asks
             results.append(tell(error).kind)
     long, late = results
     if not isinstance(long, str):

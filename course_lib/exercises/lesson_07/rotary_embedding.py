@@ -214,7 +214,7 @@ def _fine_angles(function, cases, generator):
     try:
         half = call(function, Case("half precision", (x, places)))
         fine = call(function, Case("double precision", (x.double(), places)))
-    except Exception:
+    except Exception:  # the function is the learner's, and may raise anything
         return None  # a product that mixes no dtypes, say: what does not run is not coarse
     if not close(half, fine, 0.02):  # against itself: a wrong turn is another mistake
         return "with x in half precision, positions up to 2,003 are turned by wrong angles"
