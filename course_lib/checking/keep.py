@@ -31,14 +31,14 @@ def portable_source(function, namespace):
                 lines.append(f"from {value.__module__} import {value.__name__} as {name}")
         elif isinstance(value, types.FunctionType | type):
             source = textwrap.dedent(_source(value))
-            for needed in sorted(_global_names(value)):
+            for needed in sorted(_global_names(source)):
                 if needed in namespace:
                     add(needed, namespace[needed])
             lines.append(source.rstrip())
 
     try:
         add(function.__name__, function)
-    except (OSError, TypeError):
+    except (OSError, SyntaxError, TypeError):  # SyntaxError: a lambda in the middle of a line
         return None
     return "\n".join(lines)
 
@@ -55,28 +55,20 @@ def _source(value):
         code = method.__code__
         text = "".join(linecache.getlines(code.co_filename))
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.ClassDef) and node.name == value.__name__:
-                if node.lineno <= code.co_firstlineno <= node.end_lineno:
-                    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-                    return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
+            if isinstance(node, ast.ClassDef) and node.lineno <= code.co_firstlineno <= node.end_lineno:
+                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+                return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
     raise OSError(f"no source of {value.__name__}")
 
 
-def _global_names(value):
-    """Names that a function or class may look up outside itself, its inner functions included."""
-    if isinstance(value, type):
-        members = [member for member in vars(value).values() if isinstance(member, types.FunctionType)]
-        bases = {name for base in value.__bases__ for name in (base.__module__.split(".")[0], base.__name__)}
-        return bases | {"torch", "nn"} | {name for member in members for name in _global_names(member)}
-    codes, found = [value.__code__], set()
+def _global_names(source):
+    """Names that a definition may look up outside itself: when it is made (bases, decorators, defaults) and inside."""
+    codes, found = [compile(source, "<answer>", "exec")], set()
     while codes:
         code = codes.pop()
         found |= set(code.co_names)
         codes += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
-    for default in [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]:
-        if isinstance(default, types.FunctionType):
-            found.add(default.__name__)
-    return found | {name for name in getattr(value, "__annotations__", {}).values() if isinstance(name, str)}
+    return found
 
 
 def revive(name, source):

@@ -76,3 +76,29 @@ def test_a_right_answer_that_breaks_off_is_an_exception_not_a_mistake():
 
     outcome = examine(EXERCISE, doubles_some_rows)
     assert (outcome.status, outcome.mistake) == (FAILED, None) and "no fourth entry" in outcome.message
+
+
+def third(x):
+    return x / 3
+
+
+@mistake("It is halved. Into how many parts?", source="a toy")
+def halves(x):
+    return x / 2
+
+
+def one_number(generator):
+    yield Case("a number", (5.0,))
+
+
+NUMBER = Exercise(
+    name="third", reference=third, cases=one_number, mistakes=(halves,), accepts=(), hints=("Three parts.",)
+)
+
+
+def test_a_tensor_without_axes_counts_as_the_number_in_it():
+    assert examine(NUMBER, lambda x: torch.tensor(x) / 3).passed
+    assert examine(NUMBER, lambda x: torch.tensor(x) / 2).mistake == "halves"
+    wrong = examine(NUMBER, lambda x: torch.tensor(x) / 7)
+    assert wrong.status == WRONG and "where" not in wrong.message.split("\n")[0], "its kind is right"
+    assert examine(NUMBER, lambda x: torch.tensor([x]) / 3).status == WRONG, "an axis of length 1 is an axis"

@@ -60,7 +60,9 @@ def test_a_class_from_a_notebook_is_kept_too():
     source = (
         "import torch\nfrom torch import nn\n\nWIDTH = 3\n\n"
         "class Other:\n    def forward(self, x):\n        return x\n\n"
-        "class Scorer(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
+        "class Scorer(nn.Module):\n    def forward(self, x):\n        return 'an older one'\n\n"
+        "def counted(cls):\n    cls.count = 7\n    return cls\n\n"
+        "@counted\nclass Scorer(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
         "        self.W = nn.Linear(d, WIDTH)\n\n"
         "    def forward(self, x):\n        return torch.tanh(self.W(x))\n\nafter = 1\n"
     )
@@ -70,9 +72,9 @@ def test_a_class_from_a_notebook_is_kept_too():
     with pytest.raises((OSError, TypeError)):
         inspect.getsource(namespace["Scorer"])
     kept = portable_source(namespace["Scorer"], namespace)
-    assert "class Other" not in kept and "after" not in kept
+    assert "class Other" not in kept and "after" not in kept and "older" not in kept
     again = revive("Scorer", kept)(2)
-    assert again(torch.zeros(1, 2)).shape == (1, 3)
+    assert again(torch.zeros(1, 2)).shape == (1, 3) and again.count == 7
     without_methods = type("Made", (), {"__module__": "__main__"})
     assert portable_source(without_methods, namespace) is None, "there is no cell to read it from"
 
