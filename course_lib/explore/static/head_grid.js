@@ -1,4 +1,4 @@
-import { View, best, clamp, colour, fixed, html, own, svg } from "./shared.js";
+import { View, best, clamp, colourBar, fixed, html, mosaic, own, svg } from "./shared.js";
 
 const PATIENCE = 3000; // ms, after which a kernel that says nothing may be absent
 const SMALL = 64, TIGHT = 44; // a mini map's side, and where there are many heads
@@ -12,20 +12,6 @@ export const rowDifference = (first, second) =>
 
 /** Mean over the queries of the largest weight. */
 export const sharpness = (map) => map.reduce((sum, row) => sum + Math.max(...row), 0) / map.length;
-
-/** A map as a group with cells of size 1: all cells of one colour are one path, so that thousands stay quick. */
-export function mosaic(map, top) {
-  const group = svg("g", { "shape-rendering": "crispEdges" }), paths = new Map();
-  map.forEach((row, y) => {
-    for (let from = 0, to; from < row.length; from = to) {
-      const paint = colour(row[from] / top);
-      for (to = from + 1; to < row.length && colour(row[to] / top) === paint; ) to++;
-      paths.set(paint, `${paths.get(paint) ?? ""}M${from} ${y}H${to}V${y + 1}H${from}Z`);
-    }
-  });
-  for (const [fill, d] of paths) group.append(svg("path", { d, fill }));
-  return group;
-}
 
 function render({ model, el }) {
   const view = new View(model, el, "head_grid");
@@ -51,7 +37,8 @@ function render({ model, el }) {
     if (minis[key]) return minis[key];
     const map = mapOf(head), side = heads > 8 ? TIGHT : SMALL;
     const drawing = svg("svg", { viewBox: `0 0 ${keys.length} ${queries.length}`, width: side, height: side, preserveAspectRatio: "none", "aria-hidden": "true" });
-    drawing.append(mosaic(map, topOf(map)));
+    const top = topOf(map);
+    drawing.append(mosaic(map, (share) => share / top));
     return (minis[key] = drawing);
   }
 
@@ -122,10 +109,8 @@ function render({ model, el }) {
   }
 
   function legend() {
-    const box = html("div"), scale = html("span");
-    box.style.cssText = "display: flex; gap: 0.4em; align-items: center; font-size: 12px; margin-top: 0.3em";
-    scale.style.cssText = `width: 7em; height: 0.8em; background: linear-gradient(90deg, ${Array.from({ length: 10 }, (_, at) => `${colour(at / 10)} ${at * 10}% ${at * 10 + 10}%`).join(", ")})`;
-    box.append(`${view.say("weight")} 0`, scale, view.get("stretch") ? view.say("largest") : "1");
+    const box = colourBar(`${view.say("weight")} 0`, view.get("stretch") ? view.say("largest") : "1");
+    box.style.marginTop = "0.3em";
     return box;
   }
 
@@ -137,7 +122,7 @@ function render({ model, el }) {
     const base = down + 14 + BARS + 22, high = base + room(columns) + 4;
     const values = map[at].map((share, key) => `${columns[key]} ${fixed(share)}`).join(", ");
     const drawing = svg("svg", { viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, role: "img", "aria-label": `${title}. ${view.say("query")} ${rows[at]}: ${values}` });
-    const cells = mosaic(map, topOf(map));
+    const top = topOf(map), cells = mosaic(map, (share) => share / top);
     cells.setAttribute("transform", `translate(${left} 4) scale(${cell})`);
     cells.style.cursor = "pointer";
     cells.addEventListener("click", (event) => {

@@ -1,4 +1,4 @@
-import { View, clamp, colour, fixed, html, ink, softmax, svg } from "./shared.js";
+import { View, clamp, colour, colourBar, fixed, html, ink, mosaic, softmax, svg } from "./shared.js";
 
 const BASES = [100, 1000, 10000, 100000];
 const CLOCKS = 5; // from the fastest pair to the slowest
@@ -66,20 +66,9 @@ function render({ model, el }) {
     return box;
   }
 
-  /** Cells of one colour as one path, of size 1. */
-  function cellsOf(waves) {
-    const group = svg("g", { "shape-rendering": "crispEdges" }), paths = new Map();
-    waves.forEach((row, y) => row.forEach((value, x) => {
-      const paint = colour((value + 1) / 2);
-      paths.set(paint, `${paths.get(paint) ?? ""}M${x} ${y}h1v1h-1z`);
-    }));
-    for (const [fill, d] of paths) group.append(svg("path", { d, fill }));
-    return group;
-  }
-
   function picture(waves, at, chosen) {
     const wide = (ACROSS - EDGE.left - EDGE.right) / width, tall = (UP - EDGE.bottom - 8) / count, floor = 8 + tall * count;
-    if (heat?.base !== view.get("base")) heat = { base: view.get("base"), cells: cellsOf(waves) };
+    if (heat?.base !== view.get("base")) heat = { base: view.get("base"), cells: mosaic(waves, (value) => (value + 1) / 2) };
     const box = chart(view.say("heat"), view.say("heat_label", { count, width, position: at, pair: chosen }), (put, drawing) => {
       heat.cells.setAttribute("transform", `translate(${EDGE.left} 8) scale(${wide} ${tall})`);
       drawing.append(heat.cells);
@@ -95,12 +84,7 @@ function render({ model, el }) {
       put("text", { x: ACROSS / 2, y: UP - 4, "text-anchor": "middle" }, view.say("dimension"));
       put("text", { x: 10, y: UP / 2 - 12, "text-anchor": "middle", transform: `rotate(-90 10 ${UP / 2 - 12})` }, view.say("position"));
     });
-    const scale = html("div");
-    scale.style.cssText = "display: flex; gap: 0.4em; align-items: center; font-size: 12px";
-    const colours = html("span");
-    colours.style.cssText = `width: 7em; height: 0.8em; background: linear-gradient(90deg, ${Array.from({ length: 10 }, (_, to) => `${colour(to / 10)} ${to * 10}% ${to * 10 + 10}%`).join(", ")})`;
-    scale.append("−1", colours, "1");
-    box.append(scale);
+    box.append(colourBar("−1", "1"));
     return box;
   }
 

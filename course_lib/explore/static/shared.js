@@ -45,6 +45,29 @@ export function softmax(scores) {
   return raised.map((part) => part / total);
 }
 
+/** The colours from the lowest value to the highest, with a label at either end. */
+export function colourBar(lowest, highest) {
+  const box = html("div"), colours = html("span");
+  box.style.cssText = "display: flex; gap: 0.4em; align-items: center; font-size: 12px";
+  colours.style.cssText = `width: 7em; height: 0.8em; background: linear-gradient(90deg, ${Array.from({ length: 10 }, (_, at) => `${colour(at / 10)} ${at * 10}% ${at * 10 + 10}%`).join(", ")})`;
+  box.append(lowest, colours, highest);
+  return box;
+}
+
+/** Rows of values as a group with cells of size 1, coloured by `share(value)` from 0 to 1: all cells of one colour are one path, so that thousands stay quick. */
+export function mosaic(rows, share) {
+  const group = svg("g", { "shape-rendering": "crispEdges" }), paths = new Map();
+  rows.forEach((row, y) => {
+    const paints = row.map((value) => colour(share(value)));
+    for (let from = 0, to; from < row.length; from = to) {
+      for (to = from + 1; to < row.length && paints[to] === paints[from]; ) to++;
+      paths.set(paints[from], `${paths.get(paints[from]) ?? ""}M${from} ${y}H${to}V${y + 1}H${from}Z`);
+    }
+  });
+  for (const [fill, d] of paths) group.append(svg("path", { d, fill }));
+  return group;
+}
+
 /** The frame of one view: controls above, drawing below, a spoken sentence last. `draw` is set by the widget. */
 export class View {
   constructor(model, root, name) {
