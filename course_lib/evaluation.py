@@ -12,11 +12,45 @@ def masked_cross_entropy(logits, target, pad):
     logits: (B, T, V) scores before softmax. target: (B, T) ids; positions that hold `pad` do not count.
     Returns a 0-d tensor. Raises ValueError where the shapes do not fit or no token is real.
     """
+    _check_loss(logits, target, pad)
+    return F.cross_entropy(logits.flatten(0, -2), target.flatten(), ignore_index=pad)
+
+
+def label_smoothing_loss(logits, target, smoothing, pad):
+    """Cross-entropy with a target that is not quite sure (section 5.4 of Vaswani et al. 2017), mean over real tokens.
+
+    The true id has the share 1 - smoothing; each other one but `pad`, which a sentence never goes on with, an equal
+    part of the rest, smoothing / (V - 2).
+    logits: (B, T, V) scores before softmax. target: (B, T) ids; positions that hold `pad` do not count.
+    Returns a 0-d tensor, float32 for half precision. `pad` may have the score -inf. With smoothing 0 it is
+    `masked_cross_entropy`; above, its least value is the entropy of the shares, not 0.
+    Raises ValueError where the shapes do not fit, no token is real, smoothing is not in [0, 1), V is below 3, or `pad`
+    is not an id of the vocabulary.
+    """
+    _check_loss(logits, target, pad)
+    V = logits.shape[-1]
+    if not 0 <= smoothing < 1:
+        raise ValueError(f"smoothing: expected 0 or more and less than 1, got {smoothing}")
+    if V < 3:
+        raise ValueError(f"logits: expected a vocabulary of at least 3, padding among them, got {V}")
+    if not 0 <= pad < V:
+        raise ValueError(f"pad: expected an id of the vocabulary, 0 to {V - 1}, got {pad}")
+    wide = torch.float32 if logits.dtype in (torch.float16, torch.bfloat16) else logits.dtype
+    if smoothing == 0:  # the formula below would make 0 · -inf, not a number, of an id that is ruled out
+        return masked_cross_entropy(logits.to(wide), target, pad)
+    # Most shares are alike, so a sum of log p takes the place of a product with a (B, T, V) tensor of shares.
+    log_p = logits.log_softmax(-1, dtype=wide)
+    true = log_p.gather(-1, target.unsqueeze(-1)).squeeze(-1)  # (B, T, 1) to (B, T)
+    others = log_p[..., :pad].sum(-1) + log_p[..., pad + 1 :].sum(-1) - true  # (B, T)
+    losses = -(1 - smoothing) * true - smoothing / (V - 2) * others
+    return losses[target != pad].mean()
+
+
+def _check_loss(logits, target, pad):
     if logits.shape[:-1] != target.shape:
         raise ValueError(f"logits: expected {(*target.shape, 'V')}, got {tuple(logits.shape)}")
     if not (target != pad).any():
         raise ValueError("target: every position is padding, there is nothing to average")
-    return F.cross_entropy(logits.flatten(0, -2), target.flatten(), ignore_index=pad)
 
 
 def align_columns(prediction, target, pad):

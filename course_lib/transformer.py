@@ -17,6 +17,7 @@ from course_lib.blocks import Decoder, Encoder
 from course_lib.data.vocabulary import PAD
 from course_lib.layers import dropout
 from course_lib.masks import causal_mask, combine_masks, padding_mask
+from course_lib.multi_head_attention import KVCache
 from course_lib.positions import LearnedPositions, SinusoidalEncoding, rotary_embedding
 
 POSITIONS = ("sinusoidal", "learned", "rotary")
@@ -56,6 +57,18 @@ class DecodingState(NamedTuple):
     memory_mask: torch.Tensor
     caches: tuple
     real: torch.Tensor
+
+    def select(self, rows):
+        """The state of some rows of the batch, in any order, a row as often as it is named, as beam search wants.
+
+        rows: (N,) int64, on the state's device. Returns a new state with N for B; this one stays as it is.
+        """
+
+        def taken(cache):
+            return None if cache is None else KVCache(*(part.index_select(0, rows) for part in cache))
+
+        mask, real = self.memory_mask.index_select(0, rows), self.real.index_select(0, rows)
+        return DecodingState(tuple(map(taken, self.memories)), mask, tuple(map(taken, self.caches)), real)
 
 
 class Embedding(nn.Module):

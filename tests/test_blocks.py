@@ -97,6 +97,27 @@ def test_no_gradient_from_the_future(order, training):
 
 
 @pytest.mark.parametrize("order", ORDERS)
+def test_no_label_leaks_through_statistics(order):
+    """Mistake A084: a norm over the batch or over the steps hands the future on past any mask, in training mode alone.
+
+    So: the whole block, in that mode, a batch of three; later tokens of one row change, and nothing else may.
+    """
+    block = make_block(DecoderBlock, **ORDERS[order]).train()
+    x, memory = torch.randn(B, T, D), torch.randn(B, S, D)
+    masks = {"mask": causal_mask(T), "memory_mask": lengths_mask(B, S)}
+    before = block(x, memory, **masks)[0]
+    for row in range(B):
+        for t in range(T - 1):
+            other = x.clone()
+            other[row, t + 1 :] = 10 * torch.randn(T - t - 1, D)
+            moved = (block(other, memory, **masks)[0] - before).abs().amax(-1) > 1e-12  # (B, T)
+            assert moved[row, t + 1 :].all() and moved.sum() == T - t - 1
+        alone = {"mask": causal_mask(T), "memory_mask": lengths_mask(B, S)[row : row + 1]}
+        one = block(x[row : row + 1], memory[row : row + 1], **alone)[0]
+        torch.testing.assert_close(one, before[row : row + 1], **CLOSE)
+
+
+@pytest.mark.parametrize("order", ORDERS)
 def test_each_attention_has_its_own_mask(order):
     """Mistake A096: with as many target as source tokens nothing but the weights shows the masks exchanged."""
     block, x, memory = make_block(DecoderBlock, **ORDERS[order]), torch.randn(B, S, D), torch.randn(B, S, D)
@@ -150,6 +171,22 @@ def test_layers_have_weights_of_their_own_and_start_differently(cls):
     for name in first:
         assert first[name] is not second[name]
         assert torch.equal(first[name], second[name]) == (first[name].dim() == 1), "vectors start as ones or zeros"
+    assert len(set(map(id, stack.modules()))) == len(list(stack.modules())) and len(set(map(id, stack.blocks))) == 3
+
+
+@pytest.mark.parametrize("cls", [Encoder, Decoder])
+def test_a_weight_of_one_layer_is_no_weight_of_the_next(cls):
+    """Mistake A097 again, as it acts: change each weight of layer 0, and layer 1 computes what it did."""
+    stack = spread(cls(D, H, D_FF, 2))
+    arguments = [torch.randn(B, n, D) for n in ((T,) if cls is Encoder else (T, S))]
+    first, second = (block(*arguments)[0] for block in stack.blocks)
+    kept = [parameter.clone() for parameter in stack.blocks[1].parameters()]
+    with torch.no_grad():
+        for parameter in stack.blocks[0].parameters():
+            parameter.add_(torch.randn_like(parameter))
+    assert not torch.isclose(stack.blocks[0](*arguments)[0], first).all()
+    assert torch.equal(stack.blocks[1](*arguments)[0], second)
+    assert all(torch.equal(*both) for both in zip(stack.blocks[1].parameters(), kept, strict=True))
 
 
 @pytest.mark.parametrize("order", ORDERS)

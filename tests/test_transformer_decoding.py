@@ -67,6 +67,38 @@ def test_a_state_serves_two_continuations():
     assert torch.equal(again, first)
 
 
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("rows", [[2, 0, 0, 1, 2], [1], [0, 1, 2], []], ids=str)
+def test_selected_rows_go_on_as_if_they_had_been_alone(order, positions, rows):
+    """Beam search: after some steps a row goes on several times, or not at all; padding and cache go with it."""
+    model, (source, target) = make_model(**POSITIONS[positions], **ORDERS[order]), pair()
+    rows = torch.tensor(rows, dtype=torch.int64)
+    for steps in range(T):
+        state, chosen = model.encode(source), model.encode(source[rows])
+        for t in range(steps):
+            _, state = model.step(target[:, t], state)
+            _, chosen = model.step(target[rows, t], chosen)
+        state = state.select(rows)
+        assert state.real.shape == (len(rows), 1, steps) and (state.caches[0] is None) == (steps == 0)
+        for t in range(steps, T):
+            logits, state = model.step(target[rows, t], state)
+            expected, chosen = model.step(target[rows, t], chosen)
+            torch.testing.assert_close(logits, expected, **CLOSE)
+            looked = model.look(target[rows], state)[2], model.look(target[rows], chosen)[2]
+            torch.testing.assert_close(*looked, **CLOSE)
+
+
+def test_the_state_that_rows_are_taken_from_stays():
+    model, (source, target) = make_model(), pair()
+    _, state = model.step(target[:, 0], model.encode(source))
+    expected, _ = model.step(target[:, 1], state)
+    model.step(target[[2, 2], 1], state.select(torch.tensor([2, 2])))
+    again = state.select(torch.tensor([2, 1, 0])).select(torch.tensor([2, 1, 0]))
+    assert torch.equal(model.step(target[:, 1], state)[0], expected)
+    assert torch.equal(model.step(target[:, 1], again)[0], expected)
+
+
 def test_the_source_is_projected_once(monkeypatch):
     """Mistake A123: the memory's keys neither grow nor are made again while the model writes."""
     model, source = make_model(), padded_ids()

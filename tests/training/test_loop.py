@@ -1,3 +1,4 @@
+import functools
 import itertools
 import random
 
@@ -6,6 +7,11 @@ import pytest
 import torch
 from torch import nn
 
+from course_lib.data.batches import evaluation_batches, make_batch, training_batches
+from course_lib.data.vocabulary import EOS, PAD
+from course_lib.evaluation import label_smoothing_loss, masked_cross_entropy, sequence_accuracy
+from course_lib.generation import write
+from course_lib.recurrent import Decoder, Encoder, Seq2Seq
 from course_lib.training import History, fit, sequence_loss
 
 
@@ -180,6 +186,14 @@ def test_batches_are_moved_to_the_models_device():
         ({"evaluate": lambda model: 0.5}, TypeError, "evaluate: expected a function that returns a dict"),
         ({"evaluate": lambda model: {"a": 1}, "target": {"b": 1}}, ValueError, r"target: evaluate gives \['a'\]"),
         ({"lr": 0.1, "optimizer": "any"}, ValueError, "lr: an optimizer was given as well"),
+        ({"checkpoint_every": 2}, ValueError, "checkpoint: expected a path"),
+        ({"checkpoint": "run.pt", "checkpoint_every": 0}, ValueError, "checkpoint_every: expected at least 1, got 0"),
+        (
+            {"checkpoint": "no/such/run.pt"},
+            ValueError,
+            "checkpoint: expected a file in a folder that exists, got no/such",
+        ),
+        ({"checkpoint": "."}, ValueError, "checkpoint: expected a file in a folder that exists, got ."),
     ],
 )
 def test_bad_input_is_named(arguments, error, message):
@@ -197,14 +211,21 @@ def test_nothing_is_printed_where_nobody_watches(capsys):
     assert capsys.readouterr() == ("", "")
 
 
+def test_the_loss_of_sentences_may_be_smoothed():
+    class Constant:
+        def __call__(self, source, source_lengths, decoder_input):
+            return torch.arange(7.0).expand(*decoder_input.shape, 7)
+
+    batch = make_batch([([5, 6], [4]), ([5], [6, 4])])
+    logits = Constant()(None, None, batch.decoder_input)
+    assert sequence_loss(Constant(), batch) == masked_cross_entropy(logits, batch.target, PAD)
+    expected = label_smoothing_loss(logits, batch.target, 0.1, PAD)
+    assert functools.partial(sequence_loss, smoothing=0.1)(Constant(), batch) == expected
+    assert expected != sequence_loss(Constant(), batch)
+
+
 def test_a_seq2seq_learns_by_the_same_loop():
     """A copy of two symbols: loss to almost nothing, and it writes what it read."""
-    from course_lib.data.batches import evaluation_batches, training_batches
-    from course_lib.data.vocabulary import EOS
-    from course_lib.evaluation import sequence_accuracy
-    from course_lib.generation import write
-    from course_lib.recurrent import Decoder, Encoder, Seq2Seq
-
     pairs = [([a, b], [a, b]) for a in range(4, 9) for b in range(4, 9)]
     (everything,) = evaluation_batches(pairs)
     torch.manual_seed(0)

@@ -5,8 +5,7 @@ import io
 import pytest
 from PIL import Image
 
-from course_lib import live_curve
-from course_lib.training import History
+from course_lib.training import History, live_curve
 
 CELL = """
 import torch
@@ -57,7 +56,7 @@ def test_a_notebook_is_left_with_one_picture_a_training(monkeypatch):
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     monkeypatch.delenv("COURSE_SMOKE", raising=False)
     monkeypatch.setenv("CI", "true")
-    often = "from course_lib import live_curve\nlive_curve.REDRAW_EVERY = 0.05\n" + CELL
+    often = "from course_lib.training import live_curve\nlive_curve.REDRAW_EVERY = 0.05\n" + CELL
     smoke = "import os\nos.environ['COURSE_SMOKE'] = '1'\n" + CELL
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in (often, smoke)])
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}

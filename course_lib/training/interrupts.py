@@ -1,0 +1,35 @@
+"""Ctrl-C, and a notebook's stop button, in the middle of something that must be whole before it stops."""
+
+import signal
+import sys
+import threading
+from contextlib import contextmanager
+
+
+@contextmanager
+def held_interrupts(active=True):
+    """Give a list that stays empty until the first interrupt, which then has to wait until this context ends.
+
+    Whoever works in it looks at the list where stopping is safe, puts things in order and leaves; KeyboardInterrupt is
+    raised at the end. A second interrupt is raised at once. Not active, outside of Python's main thread, and where
+    somebody else handles interrupts, everything is as without it.
+    """
+    waiting = []
+
+    def hold(number, frame):
+        if waiting:
+            raise KeyboardInterrupt
+        waiting.append(number)
+        print("Interrupted: this step is finished and kept first. Interrupt again to stop at once.", file=sys.stderr)
+
+    ours = threading.current_thread() is threading.main_thread()
+    if not (active and ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler):
+        yield waiting
+        return
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield waiting
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if waiting:
+        raise KeyboardInterrupt

@@ -1,0 +1,40 @@
+"""Torch's random numbers during a training: seeded at its start, kept with it, and the caller's left as they were."""
+
+from contextlib import contextmanager
+
+import torch
+
+
+def random_state(device):
+    """The state of torch's generators of the CPU and of `device`: {"cpu": bytes, the device's type: bytes}."""
+    state = {"cpu": torch.get_rng_state()}
+    if device.type == "cuda":
+        state["cuda"] = torch.cuda.get_rng_state(device)
+    elif device.type == "mps":
+        state["mps"] = torch.mps.get_rng_state()
+    return state
+
+
+def set_random_state(state, device):
+    """Put a `random_state` back. That of another kind of device is left out: it means nothing here."""
+    torch.set_rng_state(state["cpu"])
+    if device.type == "cuda" and "cuda" in state:
+        torch.cuda.set_rng_state(state["cuda"], device)
+    elif device.type == "mps" and "mps" in state:
+        torch.mps.set_rng_state(state["mps"])
+
+
+@contextmanager
+def seeded(seed, device):
+    """Seed torch's generators of the CPU and of `device`; put them back afterwards."""
+    before = random_state(device)
+    torch.default_generator.manual_seed(seed)  # torch.manual_seed would seed every device there is
+    if device.type == "cuda":
+        with torch.cuda.device(device):
+            torch.cuda.manual_seed(seed)
+    elif device.type == "mps":
+        torch.mps.manual_seed(seed)
+    try:
+        yield
+    finally:
+        set_random_state(before, device)
