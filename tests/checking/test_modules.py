@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 import torch
 from torch import nn
 
@@ -82,8 +83,45 @@ def test_a_class_is_judged_in_evaluation_mode_unless_a_case_asks_for_training():
     assert seen == [False, True]
 
 
+class Pair(nn.Module):
+    """B tanh(A x), two layers of one size; an activation that goes by two names learns nothing and may do so."""
+
+    def __init__(self, d):
+        super().__init__()
+        self.A, self.B = nn.Linear(d, d), nn.Linear(d, d)
+        self.inner = self.bend = nn.Tanh()
+
+    def forward(self, x):
+        return self.B(self.bend(self.A(x)))
+
+
+def pair_cases(generator):
+    def draw(*shape):
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    state = {"A.weight": draw(3, 3), "A.bias": draw(3), "B.weight": draw(3, 3), "B.bias": draw(3)}
+    yield Case("two rows", ({"d": 3}, state, (draw(2, 3),)))
+
+
+PAIR = Exercise(
+    name="Pair", reference=Pair, cases=pair_cases, accepts=(), mistakes=(), hints=("Two layers.",), is_module=True
+)
+
+
+class OneLayer(Pair):
+    def __init__(self, d):
+        super().__init__(d)
+        self.A, self.B = [nn.Linear(d, d)] * 2
+
+
+class OneWeight(Pair):
+    def __init__(self, d):
+        super().__init__(d)
+        self.B.weight = self.A.weight
+
+
 def find(kind):
-    return {"right": Scorer, "no_tanh": NoTanh}[kind]
+    return {"right": Scorer, "no_tanh": NoTanh, "one_layer": OneLayer}[kind]
 
 
 def test_a_class_passes_and_a_known_mistake_is_named():
@@ -101,6 +139,17 @@ def test_other_parameter_names_and_sizes_are_said():
     assert outcome.status == FAILED and "W.bias" in outcome.message and "U.bias" in outcome.message
     assert outcome.message.endswith("Which name or bias differs?"), "one question is enough"
     assert "expected shape" in examine(EXERCISE, WrongSizes).message
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [(OneLayer, "A and B are one and the same layer"), (OneWeight, "A.weight and B.weight are one and the same param")],
+)
+def test_a_layer_with_two_names_is_said(answer, said):
+    assert examine(PAIR, Pair).passed
+    outcome = examine(PAIR, answer)
+    assert outcome.status == FAILED and outcome.message.startswith(said)
+    assert "functional_call" not in outcome.message and outcome.message.count("?") == 1
 
 
 def test_a_case_in_training_mode_can_be_the_one_that_fails():
@@ -121,3 +170,5 @@ def test_a_class_in_another_process_gets_the_same_verdict():
     with Worker("tests.checking.test_modules:find") as worker:
         assert examine(EXERCISE, worker.load("right", is_module=True)).passed
         assert examine(EXERCISE, worker.load("no_tanh", is_module=True)).mistake == "NoTanh"
+        outcome = examine(PAIR, worker.load("one_layer", is_module=True))
+        assert outcome.message == examine(PAIR, OneLayer).message

@@ -20,6 +20,15 @@ def mask_dropped(X, memory, W_Q, W_K, W_V, W_O, num_heads, mask):
 
 
 @mistake(
+    "The mask says the opposite of what it should: each query looks at exactly the tokens that were to be hidden. "
+    "Does True mean 'may attend' or 'is hidden', in this course and in the code that you had in mind?",
+    source="A130",
+)
+def mask_turned_round(X, memory, W_Q, W_K, W_V, W_O, num_heads, mask):
+    return in_heads(X @ W_Q, memory @ W_K, memory @ W_V, W_O, num_heads, ~mask.unsqueeze(-3))
+
+
+@mistake(
     "Head 0 obeys the mask, the others see everything. How long must the mask's axis of heads be to hold for all of "
     "them alike?",
     source="A047 on one branch: a mask written into `scores[:, 0]`",
@@ -96,6 +105,6 @@ def weights_averaged(X, memory, W_Q, W_K, W_V, W_O, num_heads, mask):
 
 
 MISTAKES = (
-    mask_dropped, mask_for_head_0, sentences_taken_for_heads, axis_from_the_front, mask_of_a_neighbour, heads_compete,
-    weights_unmasked, weights_averaged,
+    mask_dropped, mask_turned_round, mask_for_head_0, sentences_taken_for_heads, axis_from_the_front,
+    mask_of_a_neighbour, heads_compete, weights_unmasked, weights_averaged,
 )  # fmt: skip

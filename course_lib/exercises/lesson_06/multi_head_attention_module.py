@@ -10,9 +10,10 @@ from course_lib.checking import Case, Exercise, Law
 from course_lib.checking.laws import call, close, hidden_ignored, reordered, rows_independent
 from course_lib.exercises.lesson_05.masked_attention import masked_attention
 
+from . import multi_head_attention_module_mask_mistakes, multi_head_attention_module_mistakes
 from .merge_heads import merge_heads
 from .multi_head_attention import all_shown, full_mask, patchy, up_to
-from .multi_head_attention_module_mistakes import MISTAKES, Layers
+from .multi_head_attention_module_mistakes import Layers
 from .split_heads import split_heads
 
 
@@ -188,7 +189,7 @@ EXERCISE = Exercise(
         inside(reordered("keys in any order", {1: (1,), 2: (1,), 3: (-1,)}, {}, "What binds a key to its place?")),
         inside(reordered("queries in any order", {0: (1,), 3: (-2,)}, {0: (1,)}, "Why would a query mind the others?")),
     ),
-    mistakes=MISTAKES,
+    mistakes=multi_head_attention_module_mistakes.MISTAKES + multi_head_attention_module_mask_mistakes.MISTAKES,
     accepts=(HeadByHead, OneWideProjection, ByEinsum, ByFusedKernel, ByTorch),
     hints=(
         "`__init__` makes four layers of D to D, `forward` is `multi_head_attention` with calls of layers for `@`.",

@@ -42,46 +42,6 @@ class NoOutputProjection(Layers):
 
 
 @mistake(
-    "`forward` takes a mask and keeps it to itself: padding and future are seen. "
-    "What does your call of `masked_attention` get as its fourth argument?",
-    source="A047",
-)
-class MaskKeptBack(Layers):
-    def forward(self, query, key, value, mask):
-        return super().forward(query, key, value, torch.ones_like(mask))
-
-
-@mistake(
-    "The mask holds in training alone; with `eval()` every query sees everything, and what is measured is no longer "
-    "what was trained. What, apart from dropout, may depend on `self.training`?",
-    source="A054; a causal mask that existed in training only, so that validation saw the future",
-)
-class MaskInTrainingOnly(Layers):
-    def forward(self, query, key, value, mask):
-        return super().forward(query, key, value, mask | (not self.training))
-
-
-@mistake(
-    "The mask is turned round on its way: the heads look at exactly what was to be hidden. "
-    "What does True mean in this course, and what in `nn.MultiheadAttention`?",
-    source="A130",
-)
-class MaskTurnedRound(Layers):
-    def forward(self, query, key, value, mask):
-        return super().forward(query, key, value, ~mask)
-
-
-@mistake(
-    "The heads get the mask without an axis of their own, so that row b of the batch is read as head b wherever the "
-    "sizes allow it. Where does `unsqueeze` have to put a 1?",
-    source="A048's silent kin; it raises until H = B",
-)
-class MaskWithoutHeadAxis(Layers):
-    def forward(self, query, key, value, mask):
-        return self.W_O(self.heads(self.W_Q(query), self.W_K(key), self.W_V(value), mask))
-
-
-@mistake(
     "Query, key and value are projected twice: once by your layers, once more inside the function that you call. "
     "Which of the two places may do it?",
     source="A132",
@@ -141,6 +101,30 @@ class WidthForCount(Layers):
     def forward(self, query, key, value, mask):
         self.num_heads = query.shape[-1] // self.num_heads
         return super().forward(query, key, value, mask)
+
+
+@mistake(
+    "The projections are reshaped straight to (B, H, N, D/H), so a row of a head mixes pieces of several tokens. "
+    "What does `split_heads` do after its reshape that your line does not?",
+    source="A056: `view(B, self.num_heads, -1, self.d_k)` inside `forward`",
+)
+class SplitByView(Layers):
+    def forward(self, query, key, value, mask):
+        parts = (cut_by_view(part, self.num_heads) for part in (self.W_Q(query), self.W_K(key), self.W_V(value)))
+        output, _ = masked_attention(*parts, mask.unsqueeze(-3))
+        return self.W_O(merge_heads(output))
+
+
+@mistake(
+    "The heads are split rightly and come back by a reshape alone, so W_O reads pieces of several tokens. "
+    "Which axes must change places before H and D/H may become one?",
+    source="A057: `view(B, -1, self.d_model)` without the transpose, often after a `contiguous()` that silences torch",
+)
+class MergeByView(Layers):
+    def forward(self, query, key, value, mask):
+        parts = (split_heads(part, self.num_heads) for part in (self.W_Q(query), self.W_K(key), self.W_V(value)))
+        output, _ = masked_attention(*parts, mask.unsqueeze(-3))
+        return self.W_O(joined_by_view(output))
 
 
 @mistake(
@@ -212,7 +196,7 @@ class MemoryWithoutGradient(Layers):
 
 
 MISTAKES = (
-    NoOutputProjection, MaskKeptBack, MaskInTrainingOnly, MaskTurnedRound, MaskWithoutHeadAxis, ProjectedTwice,
-    OneLayerForAll, KeyAsValue, ItselfAlone, ScaledByModelWidth, WidthForCount, ViewedBothWays, BiasesLeftBehind,
-    WeightsNotTransposed, ResidualInside, AcrossTheBatch, MemoryWithoutGradient,
+    NoOutputProjection, ProjectedTwice, OneLayerForAll, KeyAsValue, ItselfAlone, ScaledByModelWidth, WidthForCount,
+    SplitByView, MergeByView, ViewedBothWays, BiasesLeftBehind, WeightsNotTransposed, ResidualInside, AcrossTheBatch,
+    MemoryWithoutGradient,
 )  # fmt: skip
