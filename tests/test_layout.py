@@ -11,12 +11,12 @@ import course_lib
 
 PACKAGE = Path(course_lib.__file__).parent
 LEVELS = (
-    {"device", "masks", "claims", "figures"},
+    {"device", "masks", "claims", "figures", "transformer_figure"},
     {"attention", "positions", "data"},
     {"recurrent_cells", "recurrent", "recurrent_attention", "multi_head_attention", "layers"},
     {"torch_weights", "blocks", "transformer"},
-    {"live_curve", "evaluation", "generation", "training"},
-    {"pronunciation", "exercises", "explore", "experiments"},
+    {"evaluation", "generation", "training"},
+    {"pronunciation", "translation", "exercises", "explore", "experiments"},
     {"learner"},
     {"matrix_command", "authoring", "grading"},
     {"bench", "doctor", "lab", "testing"},

@@ -27,4 +27,4 @@ def compact(result):
     return "{\n " + ",\n ".join(lines) + "\n}\n"
 
 
-EXPERIMENTS: dict[str, Callable] = {name: _later(name) for name in ("bottleneck", "positions")}
+EXPERIMENTS: dict[str, Callable] = {name: _later(name) for name in ("bottleneck", "positions", "warmup")}
