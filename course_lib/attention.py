@@ -111,16 +111,20 @@ def scaled_dot_product_attention(query, key, value, *, mask=None, bias=None, dro
 def _fused(query, key, value, mask, bias, dropout, shape):
     if not query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:
         query, key, value = (each.expand(*shape[:-2], *each.shape[-2:]) for each in (query, key, value))
-    seen = None
-    if mask is not None:
+    seen, looks = None, mask is not None and mask.device.type == "cpu" and not torch.compiler.is_compiling()
+    # On a CPU it costs far less to look at a mask than to treat every row, or to hand on a mask that hides nothing.
+    if looks and mask.all():
+        mask = None
+    elif mask is not None:
         # torch's kernels differ on a row without any key. It sees all keys here, and its output is taken to 0 below.
         seen = mask.any(-1, keepdim=True)  # (..., T or 1, 1)
-        if mask.device.type == "cpu" and not torch.compiler.is_compiling() and seen.all():
-            seen = None  # mostly so, and on a CPU it costs less to look than to treat every row
+        if looks and seen.all():
+            seen = None
         else:
             mask = mask | ~seen
     if bias is not None:
-        mask = torch.where(mask, bias.to(query.dtype), -math.inf)
+        bias = bias.to(query.dtype)
+        mask = bias if mask is None else torch.where(mask, bias, -math.inf)
     if mask is not None and mask.dim() < query.dim():
         # The kernel that holds no weights takes masks with as many axes as the query has.
         mask = mask[(None,) * (query.dim() - mask.dim())]

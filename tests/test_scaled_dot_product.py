@@ -260,6 +260,26 @@ def test_torch_s_kernel_never_gets_a_row_without_any_key(monkeypatch, hides):
     assert seen[0].any(-1).all() and not output[:, 1].any()
 
 
+def test_torch_s_kernel_gets_no_mask_that_hides_nothing(monkeypatch):
+    """A batch of sentences of one length needs none, and the kernel is a third faster without; a bias is kept."""
+    inputs = draw(0, (2,), 3, 5, 4, 6)
+    masks, kernel = [], functional.scaled_dot_product_attention
+
+    def watched(*arguments, attn_mask, **options):
+        masks.append(attn_mask)
+        return kernel(*arguments, attn_mask=attn_mask, **options)
+
+    monkeypatch.setattr(functional, "scaled_dot_product_attention", watched)
+    everything = torch.ones(2, 1, 5, dtype=torch.bool)
+    plain, _ = attend(*inputs)
+    masked, _ = attend(*inputs, mask=everything)
+    assert masks == [None, None] and torch.equal(plain, masked)
+    bias = torch.linspace(-2, 2, 15).reshape(3, 5)
+    biased, _ = attend(*inputs, mask=everything, bias=bias)
+    wanted, _ = attend(*inputs, bias=bias, need_weights=True)
+    torch.testing.assert_close(biased, wanted)
+
+
 @pytest.mark.parametrize("mask", [None, torch.ones(2, 96, 96, dtype=torch.bool).tril()], ids=["no mask", "three axes"])
 def test_the_fused_road_keeps_no_table_of_weights(mask):
     """A mask is kept, in floats and of its own size; it has no heads here, so that a table of weights is larger."""
