@@ -12,9 +12,9 @@ from matplotlib.patches import Rectangle
 
 from .base import Explorable, fixed, module
 from .decode_runs import all_runs, check, ids_in, longest
+from .tokens import chance, seen, shorten
 
 MOST_LETTERS = 9  # of a token in the line of steps
-SHORT = {"<pad>": "PAD", "<bos>": "BOS", "<eos>": "EOS", "<unk>": "UNK"}
 
 
 class DecodeStepper(Explorable):
@@ -156,21 +156,6 @@ def picture(explorable, lines, error):
     bars.invert_yaxis()
     bars.set_title(say("next", step=step), fontsize=10)
     return figure
-
-
-def chance(share):
-    """A probability as text with three digits, rounded as the page does it."""
-    return f"{math.floor(share * 1000 + 0.5) / 1000:.3f}" if share >= 0.0005 else "<0.001"
-
-
-def seen(token):
-    """A token as it is said: spaces can be seen."""
-    return SHORT.get(token, token if token.strip() else "␣")
-
-
-def shorten(text, most):
-    """At most so many letters."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def plain(token):

@@ -9,7 +9,7 @@ import numpy as np
 import traitlets
 
 from .base import Explorable, best, fixed, module
-from .decode_stepper import chance, seen
+from .tokens import chance, seen
 from .translation_answers import ask, ask_all, shape_of
 from .translator_picture import picture
 

@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 from course_lib import figures
 
 from .base import best, fixed
-from .decode_stepper import chance, seen, shorten
+from .tokens import chance, seen, shorten
 
 DOTS = 100  # an inch; all lengths below are in dots
 LETTERS = 12  # of a token that are drawn
@@ -33,6 +33,8 @@ def picture(shown):
         before, after = "… " * (first > 0), " …" * (first + MOST_WRITTEN < len(answer["target"]))
         target, at = [before + target[0], *target[1:-1], target[-1] + after], at - first
     names = {key: shown.say(key) for key in ("weight", "source", "target", "probability")}
+    if not chances:
+        names["probability"] = ""
     marks = {"source": best(weights[at]), "target": at}
     values = {"source": [fixed(share) for share in weights[at]], "target": chances}
     sizes = [[max(46, _room(token) + 16) for token in side] for side in (source, target)]

@@ -21,6 +21,8 @@ MOVES = {
     "mask_builder": ("[data-key='cell-1-0']", "Enter", "closed"),
     "head_grid": ("[data-key='head-0-0']", "ArrowRight", "opened"),
     "position_waves": ("input[id$='-position']", "End", "position"),
+    "block_xray": ("input[id$='-shortcuts']", "Space", "shortcuts"),
+    "translator": ("select[id$='-head']", "ArrowDown", "head"),
 }
 BEFORE = "import os\nos.environ.update(COURSE_SMOKE='1', COURSE_HOME={home!r})  # nothing is trained to its end"
 STATE = """import json

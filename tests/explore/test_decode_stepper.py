@@ -12,7 +12,8 @@ from PIL import Image
 
 from course_lib.data.batches import make_batch
 from course_lib.data.vocabulary import EOS, PAD, SPECIAL, Vocabulary
-from course_lib.explore.decode_stepper import decode_stepper, seen
+from course_lib.explore.decode_stepper import decode_stepper
+from course_lib.explore.tokens import seen
 from course_lib.explore.words import words
 from course_lib.generation import write
 from course_lib.recurrent import Decoder, Encoder, Seq2Seq
