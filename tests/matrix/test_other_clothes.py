@@ -8,7 +8,7 @@ import torch
 from course_lib import exercises
 from course_lib.checking import examine
 
-from . import dressed_04, dressed_05, dressed_06, dressed_07
+from . import dressed_04, dressed_05, dressed_06, dressed_07, dressed_08, dressed_09
 
 
 def softmax_by_sums(scores, dim=-1):
@@ -148,6 +148,8 @@ DRESSED = [
     *dressed_05.DRESSED,
     *dressed_06.DRESSED,
     *dressed_07.DRESSED,
+    *dressed_08.DRESSED,
+    *dressed_09.DRESSED,
 ]
 
 
