@@ -28,6 +28,7 @@ ALONE = ["device", "masks", "attention", "positions", "multi_head_attention"]
 ALONE += ["recurrent_cells", "recurrent", "recurrent_attention"]
 ALONE += ["layers", "blocks", "torch_weights", "transformer"]
 ALONE += ["training.schedules", "training.checkpoints", "training"]
+ALONE += ["data.pairs", "scores"]
 
 
 @pytest.mark.parametrize("module", ALONE)

@@ -15,7 +15,7 @@ LEVELS = (
     {"attention", "positions", "data"},
     {"recurrent_cells", "recurrent", "recurrent_attention", "multi_head_attention", "layers"},
     {"torch_weights", "blocks", "transformer"},
-    {"evaluation", "generation", "training"},
+    {"evaluation", "generation", "scores", "training"},
     {"pronunciation", "translation", "exercises", "explore", "experiments"},
     {"learner"},
     {"matrix_command", "authoring", "grading"},
