@@ -171,7 +171,9 @@ claim("shifting every score by 1,000 changes no weight", torch.allclose(my_softm
 # | residual connection | 잔차 연결 | output = input + what a layer adds |
 # | layer normalisation | 층 정규화 | each token's vector brought to one scale |
 # | feed-forward network | 피드포워드 신경망 | two linear layers, each token for itself |
-# | Transformer | 트랜스포머 | blocks of attention and feed-forward layers |
+# | warm-up | 워밍업 | the first steps of training, in which the learning rate rises |
+# | label smoothing | 레이블 스무딩 | a little of the target's share goes to all other words |
+# | Transformer | 트랜스포머 | blocks of attention and feed-forward networks |
 # | teacher forcing | 교사 강요 | in training, the decoder reads the right tokens, not its own |
 # | autoregressive | 자기회귀 | each new token depends on those already written |
 # | greedy decoding | 탐욕적 디코딩 | always the likeliest token |

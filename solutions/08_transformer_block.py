@@ -5,9 +5,9 @@
 #     question: What makes it possible to stack attention sixty layers deep?
 #     outcomes:
 #     - show that attention mixes tokens and the feed-forward network works on each alone
-#     - write layer norm, feed-forward and the shortcut, and put them together to an encoder block equal to torch's
+#     - write layer norm, feed-forward and the shortcut, and put them together into an encoder block equal to torch's
 #     - measure what becomes of the gradient over 64 layers, with the shortcut and without
-#     - say where the norm stands, before or after, and which of the two needs a warm-up
+#     - say where the norm stands, before or after, and what that changes in the first steps of training
 #     minutes: 80
 #     prerequisites: [lesson 6, lesson 7]
 #     exercises: [feed_forward, layer_norm, residual, encoder_block]
@@ -20,8 +20,8 @@
 # **What makes it possible to stack attention sixty layers deep?** · 80 minutes
 #
 # Attention with many heads, and words that know their place: why not put six such layers on top of each other and be done?
-# This lesson tries it, sees it fail in three ways, and mends them one at a time. What comes out is the block that all of today's
-# language models are stacked from.
+# This lesson tries it, sees it fail in three ways, and mends them one at a time. What comes out is the block that nearly all
+# of today's language models are stacked from, as it stands here or with small changes.
 
 # %% tags=["setup"]
 import functools
@@ -46,7 +46,8 @@ device = pick_device()
 # ## Attention on attention
 #
 # Ten random vectors, 64 numbers wide, through a stack of attention layers with four heads, freshly initialised. Every output
-# is a mixture of values. *What is a mixture of mixtures of mixtures?*
+# is a mixture of values. Their likeness is the cosine of the angle between two tokens, the mean over all pairs: 1 where all
+# point the same way. *What is a mixture of mixtures of mixtures?*
 
 
 # %%
@@ -68,24 +69,34 @@ with torch.no_grad():
         x = layer(x)[0]
         likeness.append(alike(x))
 print("alike after 0 to 6 layers:", [f"{share:.3f}" for share in likeness])
-claim("at first the tokens have nothing in common", abs(likeness[0]) < 0.1)
-claim("after three layers of attention they are one and the same vector", likeness[3] > 0.999)
+claim("at first the tokens have next to nothing in common", abs(likeness[0]) < 0.1)
+claim("after three layers of attention all point the same way", likeness[3] > 0.999)
+with torch.no_grad():
+    first, second = torch.randn(2, 1, N, D)
+    apart = layers[0](x, x, first)[0] + layers[0](x, x, second)[0]
+    together = layers[0](x, x, first + second)[0]
+claim(
+    "the weights held, values added give outputs added", torch.allclose(together, apart, atol=1e-5)
+)
 
 # %% [markdown]
 # <!-- concept: L8-mix -->
-# Attention only ever *mixes*: after a few rounds everything is the same grey (Dong et al. 2021). And while the weights stay
-# as they are, it is linear in the values: add two sets of values, and the outputs are added. Nothing in it can say "if this
-# feature and not that one".
+# Attention *mixes*: after a few rounds everything is the same grey (Dong et al. 2021). And while the weights stay as they are
+# it is linear in the values: add two sets of values, and the outputs are added. It chooses whom to hear; but nothing in it
+# says of what is heard "this feature, if not that one". So two things are missing: something that **bends**, and
+# something by which a token **stays itself**.
 #
 # ## A network for each token
 #
-# What is missing is something that **bends**, and it may work on each token alone, since mixing is attention's job:
+# First what bends. It may work on each token alone, since mixing is attention's job:
 #
 # <!-- concept: L8-ffn -->
 # $$\mathrm{FFN}(x) = \sigma(x W_1 + b_1)\, W_2 + b_2$$
 #
-# The **feed-forward network** (피드포워드 신경망) widens a token, bends it with ReLU (or GELU), and makes it narrow again: 512 → 2048 → 512 in the
-# paper. The same four tensors serve every position.
+# The **feed-forward network** (피드포워드 신경망) widens a token from $D$ numbers to the $d_{ff}$ of its **hidden layer**, bends each of
+# those with the activation $\sigma$, and makes the token narrow again: 512 → 2048 → 512 in the paper. $\sigma$ is ReLU, which
+# turns what is below 0 into 0, or GELU, a ReLU with a rounded corner. $W_1$ is $(D, d_{ff})$, $W_2$ is $(d_{ff}, D)$; the same
+# four tensors serve every position.
 
 
 # %% exercise="feed_forward" role="answer"
@@ -121,7 +132,8 @@ claim("two thirds of the weights are the feed-forward network's", abs(share - 2 
 # ### Who hears whom
 #
 # "Attention mixes, the network works on each alone" is a statement about derivatives: does output $i$ change when token $j$
-# does? Here is the Jacobian, block by block: the norm of $\partial\, out_i / \partial x_j$ for every pair.
+# does? Here is the Jacobian: for every pair of tokens, the norm of $\partial\, out_i / \partial x_j$. *What will the two
+# tables look like?*
 
 # %%
 my_feed_forward = mine("feed_forward")
@@ -132,7 +144,7 @@ weights = [network.W_1.weight.mT, network.W_1.bias, network.W_2.weight.mT, netwo
 
 
 def influence(function):
-    """Norm of the Jacobian block of each output token (row) and input token (column), (N, N)."""
+    """How strongly each output token (row) depends on each input token (column), (N, N)."""
     jacobian = torch.autograd.functional.jacobian(function, x)  # (N, D, N, D)
     return jacobian.square().sum((1, 3)).sqrt()
 
@@ -152,7 +164,7 @@ show(figure, "Attention: every output depends on every input. Feed-forward: the 
 elsewhere = ~torch.eye(N, dtype=torch.bool)
 claim(
     "through attention every token hears every other",
-    tables["attention"][elsewhere].min() > 1e-4,
+    tables["attention"][elsewhere].min() > 0.01,
 )
 claim("through the network no token hears another", tables["feed-forward"][elsewhere].max() == 0)
 
@@ -160,14 +172,15 @@ claim("through the network no token hears another", tables["feed-forward"][elsew
 # <!-- concept: L8-residual -->
 # ## Sixty-four layers
 #
-# Attention, network, attention, network: now deep. A gradient is sent in at the top, and we look at what arrives at the
-# bottom, relative to what was sent. Then once more with one change: each part's output is *added* to its input,
-# $x + \mathrm{part}(x)$. *Which depth will the plain stack survive? What does the sum change?*
+# Now deep. One layer is attention, then network; the paper calls these two parts **sub-layers**. A random gradient is sent in
+# at the top of the fresh stack, and we look at what arrives at the bottom, relative to what was sent. Then once more with one
+# change: what a sub-layer returns is *added* to what it was given, $x + \mathrm{sublayer}(x)$. *How deep may the plain stack
+# be? What does the sum change?*
 
 
 # %%
 class Plain(nn.Module):
-    """Attention, then the network. shortcut: add each one's output to its input."""
+    """One layer: attention, then the network. shortcut: add each one's output to its input."""
 
     def __init__(self, shortcut):
         super().__init__()
@@ -175,13 +188,13 @@ class Plain(nn.Module):
         self.attention, self.network = MultiHeadAttention(D, H), FeedForward(D, 4 * D)
 
     def forward(self, x):
-        for part in (lambda x: self.attention(x)[0], self.network):
-            x = x + part(x) if self.shortcut else part(x)
+        for sublayer in (lambda x: self.attention(x)[0], self.network):
+            x = x + sublayer(x) if self.shortcut else sublayer(x)
         return x
 
 
 def through(stack):
-    """What becomes of a gradient, of the size of the tokens and of their likeness, from one end to the other."""
+    """The gradient at the bottom by that at the top; the tokens' length at the top by that below; their likeness."""
     x = torch.randn(1, N, D, requires_grad=True)
     output = stack(x)
     sent = torch.randn_like(output)
@@ -206,14 +219,21 @@ for name, results in (("plain", plain), ("with the sum", added)):
 claim("over 16 plain layers less than 1/1000 of the gradient is left", plain[16]["gradient"] < 1e-3)
 claim("over 64, less than a millionth of a millionth", plain[64]["gradient"] < 1e-12)
 claim("with the sum nothing fades", min(row["gradient"] for row in added.values()) > 1)
+print(f"alike after 4 layers: plain {plain[4]['alike']:.3f}, with the sum {added[4]['alike']:.3f}")
+claim(
+    "the network does not keep tokens apart: all alike after 4 plain layers",
+    plain[4]["alike"] > 0.999,
+)
+claim("the sum does", added[4]["alike"] < 0.95)
 
 # %% [markdown]
-# The sum is a **shortcut**, or **residual connection** (잔차 연결; He et al. 2016): $\partial(x + f(x))/\partial x = I + f'(x)$. Whatever
-# $f'$ does, the $I$ lets the gradient through, layer by layer, to the bottom. And a token keeps itself: it is no longer only a mixture
-# of the others.
+# The sum is a **shortcut**, or **residual connection** (잔차 연결; He et al. 2016): $\partial(x + f(x))/\partial x = I + f'(x)$.
+# Multiply this out over all layers, and one of the terms is $I$ alone: the gradient as it was sent, past every sub-layer, down
+# to the bottom. And here is what was missing: a token stays itself, and is no longer a mixture only.
 #
-# You have met this before. The LSTM's cell state of lesson 1 is a sum too, $c_t = f_t \odot c_{t-1} + i_t \odot g_t$: with
-# the forget gate open, yesterday's memory goes on as it is. That is the same idea, along time instead of depth:
+# You have met this before. The cell state of lesson 1's LSTM is a sum too, $c_t = f_t \odot c_{t-1} + i_t \odot g_t$: what was
+# known, times the forget gate, plus what is new, times the input gate. With the forget gate open, the old memory goes on as it
+# is: the same idea, along time instead of depth. *What arrives over 64 steps, in this LSTM and in a plain RNN?*
 
 # %%
 torch.manual_seed(0)
@@ -228,8 +248,9 @@ hidden = start
 for step in inputs:
     state, cell = lstm(step, (state, cell))
     hidden = rnn(step, hidden)
+sent = torch.ones(1, 16)
 kept = {
-    name: torch.autograd.grad(end.sum(), begin)[0].norm().item() / 4
+    name: (torch.autograd.grad(end, begin, sent)[0].norm() / sent.norm()).item()
     for name, end, begin in (("LSTM cell state", cell, memory), ("plain RNN state", hidden, start))
 }
 print("gradient over 64 steps:", {name: f"{norm:.1e}" for name, norm in kept.items()})
@@ -243,7 +264,7 @@ claim("through the plain RNN less than a millionth", kept["plain RNN state"] < 1
 # <!-- concept: L8-layernorm -->
 # ## The sum grows
 #
-# Nothing fades; look at the other end of the scale. *Every layer adds something. Where does it stop?*
+# Nothing fades with the sum; look at the other end of the scale. *Every layer adds something. Where does it stop?*
 
 # %%
 print("tokens have grown, times:", {depth: f"{row['size']:.1f}" for depth, row in added.items()})
@@ -255,12 +276,13 @@ claim("and the gradient more than 1000 times", added[16]["gradient"] > 1000)
 
 # %% [markdown]
 # So each token is brought back to a fixed scale: **layer norm** (층 정규화; Ba et al. 2016). Take a token's $D$ numbers, subtract
-# their mean, divide by their standard deviation; then let two learned vectors choose scale and offset:
+# their mean, divide by their standard deviation; then let two learned vectors of $D$ numbers choose scale and offset:
 #
 # $$\mathrm{LN}(x) = \gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta \qquad \mu = \frac1D\sum_i x_i \qquad \sigma^2 = \frac1D\sum_i (x_i - \mu)^2$$
 #
-# Mean and variance are those of *one token over its features*. $\epsilon$ stands inside the root; $\gamma$ and $\beta$ are called
-# `weight` and `bias` in torch.
+# Mean $\mu$ and variance $\sigma^2$ are those of *one token over its features*; this $\sigma$ is a standard deviation, that of the
+# network was an activation. $\epsilon$, a small number inside the root, keeps a token whose numbers are all equal from 0/0.
+# $\gamma$ and $\beta$ are called `weight` and `bias` in torch; they begin at 1 and 0.
 
 
 # %% exercise="layer_norm" role="answer"
@@ -280,9 +302,9 @@ def layer_norm(x, weight, bias, eps=1e-5):
 check("layer_norm")
 
 # %% [markdown]
-# Why over the features, and not over the batch, as batch norm does? A token's result must not depend on who else happens to
-# be there: on the sentence's length, on the rest of the batch, on the *future*. One token with one wild number shows it.
-# *Which tokens will notice?*
+# Why over the features? **Batch norm**, the norm of image models, takes each feature's mean and variance over all tokens of the
+# batch. But a token's result must not depend on who else happens to be there: on the sentence's length, on the rest of the
+# batch, on the *future*. One token with one wild number shows it. *Which tokens will notice?*
 
 # %%
 my_layer_norm = mine("layer_norm")
@@ -300,13 +322,14 @@ others = torch.tensor([0, 1, 2, 4])
 claim(
     "under layer norm the four other tokens do not notice", moved["layer norm"][others].max() == 0
 )
-claim("under batch norm all of them do", moved["batch norm"][others].min() > 0.1)
+claim("under batch norm all of them do", moved["batch norm"][others].min() > 1e-3)
 print(
     "the wild token after layer norm:", [f"{v:.2f}" for v in norms["layer norm"](wild)[3].tolist()]
 )
+rest = norms["layer norm"](wild)[3][[0, 1, 3, 4, 5, 6, 7]]
 claim(
-    "in the wild token the outlier takes nearly everything: the seven others lie within 1/10",
-    (norms["layer norm"](wild)[3][[0, 1, 3, 4, 5, 6, 7]] + 1 / 7**0.5).abs().max() < 0.1,
+    "in the wild token the outlier takes nearly everything: less than 1/4 between the seven others",
+    rest.max() - rest.min() < 0.25,
 )
 claim(
     "torch's LayerNorm says the same",
@@ -314,18 +337,20 @@ claim(
 )
 
 # %% [markdown]
-# (In the wild token one number is so large that the others shrink to nearly the same small value: layer norm bounds, it does not heal.)
+# (In the wild token itself one number is so large that the others shrink to nearly the same small value: layer norm bounds a
+# token, it does not repair it.)
 #
 # <!-- concept: L8-postpre -->
 # ## Where does the norm stand?
 #
 # Two orders are in use:
 #
-# - **post-norm**, the paper's: $\mathrm{LN}(x + \mathrm{part}(x))$. The norm stands *on* the shortcut: what is handed on is always of one scale.
-# - **pre-norm**, most models since GPT-2: $x + \mathrm{part}(\mathrm{LN}(x))$. The shortcut stays bare, from bottom to top; each part looks at a normed copy. At the very top one more
-#   norm stands, since nothing else has normed the sum.
+# - **post-norm**, the paper's: $\mathrm{LN}(x + \mathrm{sublayer}(x))$. The norm stands *on* the shortcut: what is handed on is
+#   always of one scale.
+# - **pre-norm**, most models since GPT-2: $x + \mathrm{sublayer}(\mathrm{LN}(x))$. The shortcut stays bare, from bottom to top;
+#   each sub-layer reads a normed copy. At the very top one more norm stands, since nothing else has normed the sum.
 #
-# One function for both; `sublayer` and `norm` are functions of a tensor.
+# One function for both orders; `sublayer` and `norm` are functions, which you call with a tensor.
 
 
 # %% exercise="residual" role="answer"
@@ -345,7 +370,8 @@ def residual(x, sublayer, norm, norm_first=False):
 check("residual")
 
 # %% [markdown]
-# Now all three together, 64 layers deep, with your `residual`:
+# Now all three together, 64 layers deep, with your `residual`; and, for comparison, the norms without the sum. *Which of the
+# stacks will let the gradient through? Which will keep the tokens apart?*
 
 
 # %%
@@ -366,28 +392,56 @@ class Normed(nn.Module):
         return my_residual(x, self.network, self.norm_2, self.norm_first)
 
 
+class NormAlone(Normed):
+    """The same without the sums."""
+
+    def forward(self, x):
+        return self.norm_2(self.network(self.norm_1(self.attention(x)[0])))
+
+
 curves = {"plain": plain, "sum": added}
-for name, norm_first in (("sum, post-norm", False), ("sum, pre-norm", True)):
-    make_layer = functools.partial(Normed, norm_first)
+for name, make_layer in (
+    ("norm, no sum", functools.partial(NormAlone, False)),
+    ("sum, post-norm", functools.partial(Normed, False)),
+    ("sum, pre-norm", functools.partial(Normed, True)),
+):
     curves[name] = {depth: through(stack_of(make_layer, depth)) for depth in (*DEPTHS, 32, 64)}
 with style():
     figure, axes = panels(2, width=3.8, height=3.0)
     for axis, what, label in zip(
-        axes, ("gradient", "size"), ("gradient at the bottom", "length of the tokens"), strict=True
+        axes,
+        ("gradient", "size"),
+        ("gradient, bottom / top", "tokens' length, top / bottom"),
+        strict=True,
     ):
-        for (name, results), marker in zip(curves.items(), "ov^s", strict=True):
+        for (name, results), marker in zip(curves.items(), "ovD^s", strict=True):
             values = [max(row[what], 1e-18) for row in results.values()]
             axis.plot(list(results), values, marker=marker, label=name)
-        axis.set(xscale="log", yscale="log", xlabel="layers", title=label)
+        axis.set(xscale="log", yscale="log", xlabel="layers", ylabel="ratio", title=label)
         axis.set_xticks([1, 4, 16, 64], ["1", "4", "16", "64"])
     axes[1].legend()
 show(figure, "Plain: all fades. Sum alone: all explodes. With a norm both stay within sight of 1.")
-for name in ("sum, post-norm", "sum, pre-norm"):
-    print(f"{name}:", {depth: f"{row['gradient']:.2f}" for depth, row in curves[name].items()})
-deep = [curves[name][64]["gradient"] for name in ("sum, post-norm", "sum, pre-norm")]
+normed = ("norm, no sum", "sum, post-norm", "sum, pre-norm")
+for name in normed:
+    print(f"{name:14} gradient", {d: f"{row['gradient']:.2f}" for d, row in curves[name].items()})
+for name in normed:
+    print(f"{name:14} alike   ", {d: f"{row['alike']:.3f}" for d, row in curves[name].items()})
+deep = [curves[name][64]["gradient"] for name in normed]
 claim(
-    "with sum and norm, between 1/20 and 20 times the gradient comes through 64 layers",
-    0.05 < min(deep) and max(deep) < 20,
+    "with norms the gradient at 64 layers is between 1/1000 and 100 times what was sent",
+    0.001 < min(deep) and max(deep) < 100,
+)
+claim(
+    "but without the sum all tokens are alike after four layers",
+    curves["norm, no sum"][4]["alike"] > 0.999,
+)
+claim(
+    "with it they are not, in either order",
+    max(curves[name][4]["alike"] for name in normed[1:]) < 0.95,
+)
+claim(
+    "after 64 fresh layers they are in post-norm, and still not in pre-norm",
+    curves["sum, post-norm"][64]["alike"] > 0.99 > curves["sum, pre-norm"][64]["alike"],
 )
 claim(
     "in post-norm the tokens keep their length", abs(curves["sum, post-norm"][64]["size"] - 1) < 0.1
@@ -398,6 +452,11 @@ claim(
 )
 
 # %% [markdown]
+# So the norm alone would mend the gradient's size, and the sum alone keeps the tokens apart; it takes both. A gradient of
+# the right size is of little use where all tokens are the same vector. (Deep in a post-norm stack even the sum does not keep
+# fresh tokens apart for ever: each norm on the shortcut makes the share of what came before smaller. Pre-norm's bare shortcut
+# does better. All this is about fresh weights; training moves them.)
+#
 # ## The block
 #
 # <!-- concept: L8-roles -->
@@ -408,8 +467,9 @@ claim(
 # | shortcut | hands the token on unchanged, and the gradient back | remember |
 # | layer norm | brings each token back to one scale | calm down |
 #
-# An encoder block is two of these sums: self-attention, then feed-forward, each with a norm **of its own**. All parts come in as functions,
-# so that your block can be put together from yours or from torch's.
+# An encoder block is two of these sums: self-attention, then feed-forward, each with a norm **of its own**. In self-attention
+# one tensor is query, key and value. All parts come in as functions, so that your block can be put together from yours or from
+# torch's; and `residual` wants a sub-layer of *one* argument, so a `lambda x: ...` has to bring the mask along, as above.
 
 
 # %% exercise="encoder_block" role="answer"
@@ -496,9 +556,9 @@ claim("your block is torch's, in both orders, to ten digits", max(largest.values
 # %% [markdown]
 # ### X-ray
 #
-# A sentence walks through a stack of blocks. Switch parts off, and watch three things: the length of the tokens, how alike they
-# become, and what gradient arrives below. *Find the one part without which all tokens become the same; and the one without
-# which a token never hears of the others.*
+# A sentence, here of random vectors, walks through a stack of six fresh blocks. Switch parts off, and watch three things: the
+# length of the tokens, how alike they become, and what gradient arrives below. *Find the part without which all tokens become
+# the same, the one without which they grow from block to block, and the one without which a token never hears of the others.*
 
 # %% tags=["explore"]
 from course_lib.explore.block_xray import block_xray
@@ -512,9 +572,9 @@ block_xray(stack.blocks, torch.randn(1, len(sentence), 32), sentence)
 # ## Post, pre, and warming up
 #
 # The paper's model is post-norm, and it is trained with a **warm-up** (워밍업): the learning rate starts near zero and rises for some
-# thousand steps. Is that needed? A task that asks for all parts: say a string of 12 letters backwards. Six blocks, both orders, with a
-# rate that rises over the first steps and with the full rate from the first step on, four seeds each; made by
-# `course experiment warmup`. *Which of the four will not learn?*
+# thousand steps. Is that needed? A task: say a string of 12 letters, out of 16, backwards; who guesses has a loss of
+# $\ln 16 = 2.77$. Six blocks, both orders, 1000 steps; the rate is 0.005, reached over the first 300 steps or there from the
+# first one; four seeds each, made by `course experiment warmup`. *Which of the four will not learn?*
 
 # %%
 grid = warmup.load_warmup()
@@ -526,7 +586,10 @@ with style():
         axis.fill_between(grid["places"], row["lowest"], row["highest"], alpha=0.2)
     axis.set(xlabel="step", ylabel="loss", ylim=(0, None))
     axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
-show(figure, "Pre-norm learns at once either way; post-norm needs the warm-up.")
+show(
+    figure,
+    "Pre-norm learns early either way; post-norm at this rate with the warm-up alone, and late.",
+)
 curves_at_end = {
     (row["order"], row["warmup"] > 0): (row["lowest"][-1], row["highest"][-1])
     for row in grid["spread"]
@@ -536,7 +599,7 @@ for (order, warm), (lowest, highest) in curves_at_end.items():
         f"{order}-norm, {'warm-up' if warm else 'none':7}: loss {lowest:.2f} to {highest:.2f} at the end"
     )
 claim(
-    "post-norm without warm-up has not learned it with any of four seeds",
+    "post-norm without warm-up has not learned it in 1000 steps, with any of four seeds",
     curves_at_end["post", False][0] > 1.5,
 )
 claim("with the warm-up it has, with every seed", curves_at_end["post", True][1] < 0.2)
@@ -544,9 +607,10 @@ halfway = [row["highest"][9] for row in grid["spread"] if row["order"] == "pre"]
 claim("pre-norm has learned it by step 500, with and without", max(halfway) < 0.1)
 
 # %% [markdown]
-# Why? Look at the first step. Directly after initialisation the gradient of the *last* block's weights is as large in a deep
-# post-norm stack as in a shallow one; in a pre-norm stack it shrinks with depth, since the block is one of many that add to one
-# sum (Xiong et al. 2020). Measured on fresh stacks, without a step of training:
+# Why? One explanation looks at the first step (Xiong et al. 2020). Directly after initialisation the gradient of the *last*
+# block's weights is as large in a deep post-norm stack as in a shallow one; in a pre-norm stack it shrinks with depth, since the
+# block is one of many that add to one sum. At the full rate such gradients move the upper blocks far, before anything has been
+# learned. *Stacks of 2, 6 and 18 fresh blocks: what should the two rows of numbers do?*
 
 
 # %%
@@ -560,7 +624,7 @@ def last_block_gradient(norm_first, depth, seed):
 
 first_step = {
     name: {
-        depth: sum(last_block_gradient(norm_first, depth, seed) for seed in range(3)) / 3
+        depth: sum(last_block_gradient(norm_first, depth, seed) for seed in range(5)) / 5
         for depth in (2, 6, 18)
     }
     for name, norm_first in (("post", False), ("pre", True))
@@ -568,16 +632,20 @@ first_step = {
 for name, row in first_step.items():
     print(f"{name}-norm:", {depth: f"{norm:.3f}" for depth, norm in row.items()})
 claim(
-    "post-norm: at depth 18 the gradient is as large as at depth 2",
-    first_step["post"][18] > 0.8 * first_step["post"][2],
+    "post-norm: at depth 18 the gradient is no smaller than at depth 2",
+    first_step["post"][18] > first_step["post"][2],
 )
 claim(
-    "pre-norm: it is less than two thirds of that",
-    first_step["pre"][18] < first_step["pre"][2] * 2 / 3,
+    "pre-norm: it is smaller by a fifth at least",
+    first_step["pre"][18] < 0.8 * first_step["pre"][2],
 )
 
 # %% [markdown]
-# One point of each order, made again here, without a warm-up:
+# It is an explanation and no proof: Adam divides each gradient by its usual size, so that size alone does not decide. And "not
+# learned" means within 1000 steps: the four curves of post-norm without a warm-up are still falling.
+#
+# One point of each order, made again here, without a warm-up. *Afterwards write `warmup.RATE = 0.002` above the loop and run
+# the cell once more. Is it post-norm that needs a warm-up, or post-norm at a high rate?* (The claims are about 0.005.)
 
 # %% tags=["experiment"]
 again = {}
@@ -586,18 +654,18 @@ for order in ("post", "pre"):
     print(
         f"{order}-norm without warm-up: loss {again[order]['losses'][-1]:.2f} after {again[order]['steps']} steps"
     )
-claim("made again, post-norm without warm-up has not learned it", again["post"]["losses"][-1] > 1)
+claim("made again, post-norm without warm-up has not learned it", again["post"]["losses"][-1] > 0.5)
 claim("pre-norm has", again["pre"]["losses"][-1] < 0.1)
 
 # %% [markdown]
-# Post-norm is not worse for it: trained with care it is what the paper used, and often the better model in the end. Pre-norm is the more
-# forgiving. Lesson 9 has the paper's schedule.
+# Post-norm is not worse for it: the paper's own models were trained so, with care, and where both converge it is often reported
+# as the better one (Liu et al. 2020). Pre-norm is the more forgiving. Lesson 9 has the paper's schedule.
 #
 # ## Bug hunt: the norm that never learned
 #
-# A colleague wrote a block "by the book". Loaded with fresh weights it equals yours, number for number. It trains just as well. Then
-# somebody loads the weights of *your* trained block into it, and the output is wrong. *What can be right before training and
-# wrong after it? Look at what training changed.*
+# A colleague wrote a block "by the book". Loaded with fresh weights it equals yours, number for number. It learns the task as well.
+# Then somebody loads the weights of *your* trained block into it, and the output is wrong. *What can be right before training
+# and wrong after it? Look at what training changed.*
 
 
 # %% tags=["experiment"]
@@ -628,7 +696,9 @@ for name, model in candidates.items():
     history = fit(
         model, warmup.make_batches(0), warmup.reversal_loss, steps=300, lr=0.003, curve=False
     )
-    print(f"{name:8} loss at the end {sum(history.losses[-20:]) / 20:.3f}")
+    end = sum(history.losses[-20:]) / 20
+    print(f"{name:8} loss at the end {end:.3f}")
+    claim(f"the block of {name} learns the task", end < 0.2)
 
 # %% tags=["experiment"]
 trained = {name: model.encoder.blocks[0] for name, model in candidates.items()}
@@ -645,7 +715,9 @@ with torch.no_grad():
 print(f"your weights in the suspect's block: outputs apart by {apart:.2f}")
 still = trained["suspect"].around_feed_forward.norm.weight
 claim("in the suspect the second norm never moved", (still == 1).all())
-claim("in yours both did", (trained["yours"].around_feed_forward.norm.weight != 1).any())
+yours = trained["yours"]
+own = (yours.around_self_attention.norm.weight, yours.around_feed_forward.norm.weight)
+claim("in yours both did", all((weight != 1).any() for weight in own))
 claim("with your weights the suspect says something else", apart > 0.01)
 
 # %% [markdown]
@@ -661,11 +733,11 @@ claim("with your weights the suspect says something else", apart > 0.01)
 #
 # | without it | what happens | measured here |
 # | --- | --- | --- |
-# | feed-forward | nothing bends; mixtures of mixtures | all tokens alike after three layers |
-# | shortcut | the gradient fades | less than 1/1000 left after 16 layers |
-# | layer norm | the sum explodes | more than 100 times longer after 16 layers |
-# | attention | nobody hears anybody | Jacobian is block-diagonal |
-# | warm-up (post-norm) | the first steps spoil it | loss stays above 1 |
+# | feed-forward | nothing bends what attention mixes | values added give outputs added |
+# | shortcut | tokens become one; without norms the gradient fades, too | alike after four layers; less than 1/1000 of the gradient after 16 |
+# | layer norm | the sum explodes | tokens more than 100 times longer after 16 layers |
+# | attention | nobody hears anybody | feed-forward's Jacobian: the diagonal alone |
+# | warm-up (post-norm, high rate) | the task is not learned | loss above 1.5 after 1000 steps |
 #
 # ## What you should want now
 #
@@ -674,8 +746,8 @@ claim("with your weights the suspect says something else", apart > 0.01)
 #
 # **Further reading.** He et al. (2016), *Deep residual learning for image recognition*. Ba, Kiros and Hinton (2016), *Layer
 # normalization*. Vaswani et al. (2017), sections 3.1 and 3.3. Xiong et al. (2020), *On layer normalization in the Transformer
-# architecture*. Dong, Cordonnier and Loukas (2021), *Attention is not all you need: pure attention loses rank doubly exponentially
-# with depth*. Geva et al. (2021), *Transformer feed-forward layers are key-value memories*.
+# architecture*. Liu et al. (2020), *Understanding the difficulty of training Transformers*. Dong, Cordonnier and Loukas (2021),
+# *Attention is not all you need: pure attention loses rank doubly exponentially with depth*. Geva et al. (2021), *Transformer feed-forward layers are key-value memories*.
 
 # %% tags=["nbval-ignore-output"]
 progress()

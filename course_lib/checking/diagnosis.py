@@ -16,6 +16,7 @@ QUESTIONS = {
     "Dimension out of range": "Which axis is counted from the front? "
     "From the back, -1 and -2 hold with any axes before them: which do you need?",
     "shape of the mask": "Indexing with a mask does not broadcast. Which method does?",
+    "object is not callable": "A result stands where a function is wanted. Who should call it, and with what?",
 }
 
 
@@ -78,8 +79,8 @@ def recognise_law(mistakes, law_broken_by, broken, cases, expected, seed):
     return matching[0] if len(matching) == 1 else None
 
 
-def explain_error(raised):
-    """A learner's exception, with the question that fits the usual causes."""
+def explain_error(raised, name):
+    """A learner's exception, with the question that fits the usual causes. name: what the learner was asked to write."""
     if raised.is_stub:
         return f"it calls `{raised.raised_in}`, which is not written yet. Will you write that one first?"
     if raised.kind == "RecursionError":
@@ -90,7 +91,10 @@ def explain_error(raised):
     if "numpy()" in raised.text:
         return f"{text}\nnumpy carries no gradients. Which torch function does the same?"
     if raised.kind == "TypeError" and "() " in raised.text and "argument" in raised.text:
-        return f"{text}\nDoes the signature still match the one that was given?"
+        called = raised.text.split("() ")[0].split(".")  # MultiHeadAttention.forward, say
+        if name in called:
+            return f"{text}\nDoes the signature still match the one that was given?"
+        return f"{text}\nWith which arguments is `{called[-1]}` called, and which does it take?"
     if "view size is not compatible" in raised.text:
         return f"{text}\n`view` reads memory as it lies. What was transposed before, and which method may copy?"
     for words, question in QUESTIONS.items():

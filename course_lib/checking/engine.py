@@ -107,7 +107,7 @@ class _Examination:
         if raised.is_stub and raised.raised_in.split(".")[0] == self.exercise.name:
             text = "the line `raise NotImplementedError` still stands there. Will you put your answer in its place?"
             return self._say(NOT_ATTEMPTED, text)
-        return self._say(FAILED, explain_error(raised), i)
+        return self._say(FAILED, explain_error(raised, self.exercise.name), i)
 
     def _right(self, i):
         seen = self.observed[i]
@@ -119,7 +119,7 @@ class _Examination:
             return self._name(name, first)
         seen, want, case = self.observed[first], self.expected[first], self.cases[first]
         if seen.raised:
-            return self._say(FAILED, explain_error(seen.raised), first)
+            return self._say(FAILED, explain_error(seen.raised, self.exercise.name), first)
         problem = explain_kind(seen.output, want.output, case)
         if problem:
             return self._say(WRONG, problem, first)

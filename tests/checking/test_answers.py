@@ -125,8 +125,22 @@ def views_a_transpose(scores, dim=-1):
     return right(scores.unsqueeze(-1).expand(*scores.shape, 2).transpose(0, -1).contiguous().mT.view(-1), dim)
 
 
-def one_argument(scores):
-    return right(scores)
+def one_argument(*arguments, **options):
+    def softmax(scores):
+        return right(scores)
+
+    return softmax(*arguments, **options)
+
+
+def a_helper_without_dim(scores, dim=-1):
+    def shifted(scores):
+        return scores - scores.max()
+
+    return right(shifted(scores, dim))
+
+
+def a_result_for_a_function(scores, dim=-1):
+    return right(scores)(dim)
 
 
 def leaves_the_process(scores, dim=-1):
@@ -172,6 +186,8 @@ BAD = [
     (mask_of_another_shape, FAILED, "does not broadcast. Which method does"),
     (views_a_transpose, FAILED, "What was transposed before"),
     (one_argument, FAILED, "signature"),
+    (a_helper_without_dim, FAILED, "With which arguments is `shifted` called"),
+    (a_result_for_a_function, FAILED, "where a function is wanted"),
     (leaves_the_process, FAILED, "SystemExit"),
     (noise, WRONG, "sum to 1"),
     (random_numbers, WRONG, "two calls with the same arguments differ"),

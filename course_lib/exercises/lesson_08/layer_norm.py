@@ -30,7 +30,7 @@ def cases(generator):
     for label, group, shape, offset, spread, *eps in (
         ("three tokens", "tokens", (3, 5), 1, 2),
         ("two sentences", "sentences", (2, 3, 5), -1, 2),
-        ("eps = 0.1", "another eps", (2, 4, 3), 1, 0.5, 0.1),
+        ("eps = 1", "another eps", (2, 4, 7), 1, 3, 1.0),
         ("tokens that hardly vary", "small variance", (3, 2, 4), 2, 3e-3),
         ("hardly varying, eps = 0.001", "small variance", (2, 4, 6), -3, 0.02, 1e-3),
         ("one sentence, one token", "one token", (1, 1, 6), 0, 1),
@@ -44,7 +44,8 @@ def cases(generator):
     ):
         x, weight, bias = offset + spread * draw(*shape), draw(shape[-1]), draw(shape[-1])
         if group == "another eps":
-            x[0, 1] = 0.25  # without any eps it is 0/0, with a wrong one it is not
+            x[0, 1] = 0.25  # 0/0 without any eps, and not with one that is written in
+            x[1, 2] = torch.arange(-3, 4) * 0.42  # of variance 0.7: a floor of 1 holds it
         yield Case(label, (x, weight, bias, *eps), group=group)
     x, weight, bias = 1 + draw(2, 3, 4), draw(4), draw(4)
     x[0, 1], x[1, 2] = 0.75, 0.0
