@@ -10,7 +10,9 @@ from course_lib.exercises.lesson_05.causal_mask import causal_mask
 from course_lib.exercises.lesson_08.residual import residual
 from course_lib.exercises.lesson_08.sublayers import make_attention, make_feed_forward, make_norm
 
-from . import decoder_block_memory_mistakes, decoder_block_mistakes, decoder_block_norm_mistakes
+from . import decoder_block_memory_mistakes as of_the_memory
+from . import decoder_block_mistakes as of_steps
+from . import decoder_block_norm_mistakes as of_norms
 
 
 def decoder_block(
@@ -131,9 +133,7 @@ EXERCISE = Exercise(
         in_both_orders(reordered("the order of the memory does not matter", {1: (1,), 3: (-1,)}, {},
                                  "What would tell two source tokens apart by their place, once the encoder is done?")),
     ),
-    mistakes=(
-        *decoder_block_mistakes.MISTAKES, *decoder_block_memory_mistakes.MISTAKES, *decoder_block_norm_mistakes.MISTAKES,
-    ),
+    mistakes=of_steps.MISTAKES + of_the_memory.MISTAKES + of_norms.MISTAKES,
     accepts=(by_hand, by_reduce, query_by_query, sentence_by_sentence),
     hints=(
         "Three calls of your `residual`, one after the other, each with the next norm and with `norm_first`.",

@@ -129,6 +129,15 @@ def target_turned_round(source_ids, target_ids, pad):
 
 
 @mistake(
+    "The triangle says what to hide, the padding what to show, and `&` joins them as they are: what is left is the "
+    "strict future. Which of the two has to be turned round first?",
+    source="C04 halfway: `torch.triu(ones, diagonal=1)` of many tutorials, its `== 0` left out",
+)
+def hidden_triangle(source_ids, target_ids, pad):
+    return padding_mask(source_ids, pad), padding_mask(target_ids, pad) & ~square(target_ids)
+
+
+@mistake(
     "The target mask is right, the source mask says True where there is padding: the encoder would read nothing else. "
     "Does your comparison ask for what is padding, or for what is a word?",
     source="A130: `src_key_padding_mask` as torch takes it, `source_ids == pad`, beside a target mask of our own",
@@ -205,6 +214,7 @@ def diagonal_put_back(source_ids, target_ids, pad):
 
 MISTAKES = (
     zero_written_in, only_larger_ids, one_padding_shown, counted_from_the_left, joined_by_or, future_instead,
-    without_itself, one_of_the_future, true_is_hidden, two_meanings, target_turned_round, source_turned_round,
-    padding_of_the_source, source_causal_too, rows_closed_too, queries_blanked, first_row_for_all, empty_rows_opened, diagonal_put_back,
+    without_itself, one_of_the_future, true_is_hidden, two_meanings, target_turned_round, hidden_triangle,
+    source_turned_round, padding_of_the_source, source_causal_too, rows_closed_too, queries_blanked, first_row_for_all,
+    empty_rows_opened, diagonal_put_back,
 )  # fmt: skip

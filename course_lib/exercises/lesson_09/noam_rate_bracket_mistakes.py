@@ -6,7 +6,7 @@ from .noam_rate_mistakes import required, schedule
 
 
 @mistake(
-    "The factor for the width stands inside the min, at the falling power alone: a wide model leaves its warm-up early. "
+    "The factor for the width stands inside the min, at the falling power alone: a wide model ends its warm-up early. "
     "Where does the bracket of the min begin in the formula, before or after the factor?",
     source="`min(d_model**-0.5 * step**-0.5, ...)`: the product carried over the bracket, half-way",
 )

@@ -238,7 +238,7 @@ def padding_row_frozen(source_ids, target_ids, pad, *others):
 
 MISTAKES = (
     not_scaled, source_not_scaled, target_not_scaled, divided, scaled_by_width, scaled_by_vocabulary,
-    scaled_by_the_sources_vocabulary, scaled_after_adding, positions_left_out, source_without_positions, target_without_positions, positions_from_one,
-    target_counted_on, positions_along_the_batch, positions_multiplied, positions_in_every_block,
-    target_table_for_both, source_table_for_both, tables_exchanged, padding_row_frozen,
+    scaled_by_the_sources_vocabulary, scaled_after_adding, positions_left_out, source_without_positions,
+    target_without_positions, positions_from_one, target_counted_on, positions_along_the_batch, positions_multiplied,
+    positions_in_every_block, target_table_for_both, source_table_for_both, tables_exchanged, padding_row_frozen,
 )  # fmt: skip

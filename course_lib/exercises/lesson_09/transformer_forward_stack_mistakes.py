@@ -95,7 +95,7 @@ def blocks_not_chained(*arguments):
 @mistake(
     "The decoder climbs its stack, the encoder does not: each of its blocks starts from the embeddings again, and the "
     "last one alone is kept. Which two names stand on the line in your encoder's loop, and which should?",
-    source="`for block in encoder_blocks: memory = block(x, source_mask)`: x for what goes in, memory for what comes out",
+    source="`memory = block(x, source_mask)` in the loop: one name for what goes in, one for what comes out",
 )
 def encoder_not_chained(*arguments):
     return assembled(*arguments, encode=lambda blocks, x, mask: blocks[-1](x, mask))
@@ -164,6 +164,6 @@ def encoder_without_gradient(*arguments):
 
 MISTAKES = (
     memory_is_the_embedding, memory_of_the_first_block, height_by_height, stacks_zipped, first_block_again,
-    last_block_again, first_block_alone, blocks_not_chained, encoder_not_chained, shortcut_around_the_blocks, memory_added,
-    memory_never_read, x_and_memory_exchanged, encoder_without_gradient,
+    last_block_again, first_block_alone, blocks_not_chained, encoder_not_chained, shortcut_around_the_blocks,
+    memory_added, memory_never_read, x_and_memory_exchanged, encoder_without_gradient,
 )  # fmt: skip
