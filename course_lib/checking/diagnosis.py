@@ -80,7 +80,7 @@ def recognise_law(mistakes, law_broken_by, broken, cases, expected, seed):
 
 
 def explain_error(raised, name):
-    """A learner's exception, with the question that fits the usual causes. name: what the learner was asked to write."""
+    """A learner's exception, with the question that fits the usual causes. name: the function that is asked for."""
     if raised.is_stub:
         return f"it calls `{raised.raised_in}`, which is not written yet. Will you write that one first?"
     if raised.kind == "RecursionError":

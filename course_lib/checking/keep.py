@@ -8,6 +8,7 @@ import textwrap
 import types
 
 _PLAIN = (bool, int, float, str)
+_SOURCE = "__kept_source__"  # in the namespace of an answer that came back: what it was made from
 
 
 def portable_source(function, namespace):
@@ -26,6 +27,13 @@ def portable_source(function, namespace):
         elif isinstance(value, _PLAIN):
             plain = not isinstance(value, float) or math.isfinite(value)
             lines.append(f"{name} = {value!r}" if plain else f"{name} = float({str(value)!r})")
+        elif (kept := _kept_source(value)) is not None:
+            # An answer of another lesson, brought by `mine`. It keeps a namespace of its own: its helpers may have the
+            # names of others here.
+            if "_revive" not in written:
+                written.add("_revive")
+                lines.append(f"from {__name__} import revive as _revive")
+            lines.append(f"{name} = _revive({value.__name__!r}, {kept!r})")
         elif getattr(value, "__module__", None) not in (None, "__main__", namespace.get("__name__")):
             if hasattr(value, "__qualname__") and "." not in value.__qualname__:
                 lines.append(f"from {value.__module__} import {value.__name__} as {name}")
@@ -41,6 +49,13 @@ def portable_source(function, namespace):
     except (OSError, SyntaxError, TypeError):  # SyntaxError: a lambda in the middle of a line
         return None
     return "\n".join(lines)
+
+
+def _kept_source(value):
+    """What `revive` made this function or class from; None for any other value."""
+    members = vars(value).values() if isinstance(value, type) else (value,)
+    spaces = [member.__globals__ for member in members if isinstance(member, types.FunctionType)]
+    return next((space[_SOURCE] for space in spaces if _SOURCE in space), None)
 
 
 def _source(value):
@@ -75,6 +90,6 @@ def revive(name, source):
     """Run kept source in a namespace of its own and return the function. Raises what the source raises."""
     filename = f"<your {name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    namespace = {"__name__": f"course_work_{name}"}
+    namespace = {"__name__": f"course_work_{name}", _SOURCE: source}
     exec(compile(source, filename, "exec"), namespace)
     return namespace[name]

@@ -1,6 +1,7 @@
 """What is remembered survives; what is damaged is set aside; nothing stops a lesson."""
 
 import json
+import linecache
 
 import pytest
 import torch
@@ -44,8 +45,6 @@ def test_an_answer_from_a_notebook_brings_its_imports():
         "import torch\nimport torch.nn.functional as F\nfrom math import inf\n\n"
         "def softmax(scores, dim=-1):\n    return F.softmax(scores.clamp(max=inf), dim)\n"
     )
-    import linecache
-
     linecache.cache["<cell>"] = (len(source), None, source.splitlines(keepends=True), "<cell>")
     exec(compile(source + "\nfrom course_lib import check\ncheck('softmax')", "<cell>", "exec"), namespace)
     assert "import torch.nn.functional as F" in store.load_work()["softmax"]
@@ -55,7 +54,6 @@ def test_an_answer_from_a_notebook_brings_its_imports():
 def test_a_class_from_a_notebook_is_kept_too():
     """`inspect` finds no source of a class that a cell defines: its methods know the cell."""
     import inspect
-    import linecache
 
     source = (
         "import torch\nfrom torch import nn\n\nWIDTH = 3\n\n"
@@ -77,6 +75,24 @@ def test_a_class_from_a_notebook_is_kept_too():
     assert again(torch.zeros(1, 2)).shape == (1, 3) and again.count == 7
     without_methods = type("Made", (), {"__module__": "__main__"})
     assert portable_source(without_methods, namespace) is None, "there is no cell to read it from"
+
+
+def test_an_answer_of_another_lesson_comes_along_in_a_namespace_of_its_own():
+    """Both have a helper `scale`; neither may take the other's. A class comes along as a function does."""
+    double = revive("double", "def scale(x):\n    return 2 * x\n\ndef double(x):\n    return scale(x)")
+    holder = revive("Holder", "class Holder:\n    def __init__(self, x):\n        self.x = x")
+    source = "def scale(x):\n    return -x\n\ndef answer(x):\n    return scale(Holder(double(x)).x)\n"
+    linecache.cache["<later cell>"] = (len(source), None, source.splitlines(keepends=True), "<later cell>")
+    namespace = {"__name__": "__main__", "double": double, "Holder": holder}
+    exec(compile(source, "<later cell>", "exec"), namespace)
+    kept = portable_source(namespace["answer"], namespace)
+    again = revive("answer", kept)
+    assert again(3) == -6
+    further = {"__name__": "__main__", "renamed": again}
+    source = "def last(x):\n    return renamed(x) + 1\n"
+    linecache.cache["<last cell>"] = (len(source), None, source.splitlines(keepends=True), "<last cell>")
+    exec(compile(source, "<last cell>", "exec"), further)
+    assert revive("last", portable_source(further["last"], further))(3) == -5
 
 
 class Sharpener:
