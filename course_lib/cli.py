@@ -91,6 +91,39 @@ def matrix(
         raise typer.Exit(matrix_command.main(seeds=seeds, as_json=as_json, remote=remote, exercise=exercise))
 
 
+@app.command()
+def train(
+    pairs: Annotated[
+        Path | None, typer.Argument(help="A file of sentence pairs (TSV). The Korean grammar if none.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="The folder, .course/models/NAME unless given.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="How many updates (600, for a file 3,000).")] = None,
+    minutes: Annotated[float | None, typer.Option(help="How long, instead of --steps.")] = None,
+    d_model: Annotated[int | None, typer.Option(min=1, help="Width (64, for a file 128).")] = None,
+    heads: Annotated[int | None, typer.Option(min=1)] = None,
+    d_ff: Annotated[int | None, typer.Option(min=1, help="Width inside the feed-forward networks.")] = None,
+    layers: Annotated[int | None, typer.Option(min=1, help="Blocks a side.")] = None,
+    dropout: Annotated[float | None, typer.Option(min=0, max=0.99)] = None,
+    warmup: Annotated[int | None, typer.Option(min=1, help="Steps in which the rate rises.")] = None,
+    batch_size: Annotated[int | None, typer.Option(min=1)] = None,
+    seed: Annotated[int | None, typer.Option()] = None,
+    evaluate_every: Annotated[int | None, typer.Option(min=1, help="Steps between two evaluations.")] = None,
+    judged: Annotated[int | None, typer.Option(min=1, help="Held-out sentences that are translated for it.")] = None,
+    vocab: Annotated[int | None, typer.Option(min=1, help="Of a file: subwords a side (4,000).")] = None,
+    bad: Annotated[str | None, typer.Option(help="Of a file: refuse or skip bad lines.")] = None,
+    source: Annotated[int | None, typer.Option(help="Of a file: the source's column, from 0.")] = None,
+    target: Annotated[int | None, typer.Option(help="Of a file: the target's column.")] = None,
+    language: Annotated[str | None, typer.Option(help="Of a file: the target's, for BLEU (en, ko).")] = None,
+):
+    """Train a translator and keep it; called again, it goes on. COURSE_DEVICE names the device."""
+    options = {name: value for name, value in locals().items() if name not in ("pairs", "output")}
+    from course_lib import train_command
+
+    if pairs is not None and not pairs.is_file():
+        fail(f"there is no file {pairs}")
+    raise typer.Exit(train_command.main(pairs, output, **options))
+
+
 @app.command(context_settings=PASS_ON)
 def experiment(context: typer.Context, name: Annotated[str, typer.Argument(help="Its name.")]):
     """Measure again what a lesson ships as a small JSON file. Other options go to the experiment."""

@@ -1,11 +1,13 @@
 """Translating one sentence that somebody typed, and who looked where meanwhile."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 
 from course_lib.data.batches import make_batch
 from course_lib.data.korean import read_korean, write_english
+from course_lib.data.subwords import Subwords
 from course_lib.data.vocabulary import BOS, EOS, SPECIAL
 from course_lib.generation import evaluating, write
 
@@ -29,30 +31,35 @@ class Translation(NamedTuple):
     source: the tokens that were read. target: the tokens that were written, the end token among them.
     cross: weights (layers, H, T, S); row t is where the model looked when it wrote token t.
     probability: what the model gave to each token written, () where that is not known.
+    spell: function tokens -> text; the grammar's unless given.
     """
 
     source: tuple
     target: tuple
     cross: torch.Tensor
     probability: tuple = ()
+    spell: Callable = write_english
 
     @property
     def text(self):
         """The translation as people write it, up to the end token."""
         end = self.target.index(END) if END in self.target else len(self.target)
-        return write_english(self.target[:end])
+        return self.spell(self.target[:end])
 
 
 @torch.no_grad()
-def translate(model, text, source_vocabulary, target_vocabulary, *, read=read_korean, max_length=32):
+def translate(model, text, source_vocabulary, target_vocabulary, *, read=None, max_length=32):
     """Translate a text greedily, then look at all of it in one pass more. Returns a `Translation`, on the CPU.
 
     model: a Transformer (`encode`, `step`, and `forward` with need_weights); it is put into evaluation mode meanwhile.
     read: function text -> tokens; what it raises for a word that it does not know (UnknownWord) is raised.
+    Unless given, `Subwords` read and spell their own pieces, and any other vocabulary is the grammar's.
     max_length: so many tokens at most; a sentence cut there has no end token.
     Raises UnseenWord where the source vocabulary does not have a token, instead of translating UNK silently, and
     ValueError where the text holds no token or the target vocabulary is not the model's.
     """
+    if read is None:
+        read = source_vocabulary.pieces if isinstance(source_vocabulary, Subwords) else read_korean
     source = tuple(read(text))
     if not source:
         raise ValueError(f"text: expected at least one token, got none from {text!r}")
@@ -76,4 +83,5 @@ def translate(model, text, source_vocabulary, target_vocabulary, *, read=read_ko
         tuple(target_vocabulary.symbols[number] for number in written[0].tolist()),
         torch.stack([layer[0] for layer in weights.cross]).cpu().double(),  # (layers, H, T, S)
         tuple(probability.squeeze(1).tolist()),
+        target_vocabulary.join if isinstance(target_vocabulary, Subwords) else write_english,
     )

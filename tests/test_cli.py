@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from course_lib import cli, lab, testing
 from course_lib.authoring import build, catalogue, checker, reset
 
-COMMANDS = ("lab", "check", "build", "reset", "matrix", "experiment", "bench", "doctor", "test")
+COMMANDS = ("lab", "check", "build", "reset", "matrix", "train", "experiment", "bench", "doctor", "test")
 
 
 def course(*arguments):

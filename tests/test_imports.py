@@ -27,6 +27,7 @@ BLOCKED = ("numpy", "matplotlib", "tqdm", "IPython", "babel", "yaml", "ipywidget
 ALONE = ["device", "masks", "attention", "positions", "multi_head_attention"]
 ALONE += ["recurrent_cells", "recurrent", "recurrent_attention"]
 ALONE += ["layers", "blocks", "torch_weights", "transformer"]
+ALONE += ["generation"]
 ALONE += ["training.schedules", "training.checkpoints", "training"]
 ALONE += ["data.pairs", "scores"]
 

@@ -16,9 +16,9 @@ LEVELS = (
     {"recurrent_cells", "recurrent", "recurrent_attention", "multi_head_attention", "layers"},
     {"torch_weights", "blocks", "transformer"},
     {"evaluation", "generation", "scores", "training"},
-    {"pronunciation", "translation", "exercises", "explore", "experiments"},
+    {"pronunciation", "translation", "translation_task", "saved_model", "exercises", "explore", "experiments"},
     {"learner"},
-    {"matrix_command", "authoring", "grading"},
+    {"matrix_command", "train_command", "authoring", "grading"},
     {"bench", "doctor", "lab", "testing"},
     {"cli", "__main__"},
 )

@@ -40,6 +40,10 @@ class Subwords(Vocabulary):
         """The text as a tuple of pieces, after `tidy`: what `translation.translate` takes as `read`."""
         return tuple(self._processor.encode(tidy(text), out_type=str))
 
+    def join(self, pieces):
+        """The text that a row of pieces is, the way back from `pieces`."""
+        return self.decode(self.encode(list(pieces)))
+
     def encode(self, sequence):
         """Ids of a text (a string, which is tidied), or of a list of pieces. BOS and EOS are not added."""
         if isinstance(sequence, str):
@@ -85,7 +89,8 @@ def train_subwords(sentences, vocab_size=4_000, *, kind="bpe", byte_fallback=Tru
         model_type=kind,
         byte_fallback=byte_fallback,
         character_coverage=1.0,
-        max_sentence_length=max(len(text.encode()) for text in texts),  # or longer ones are left out silently
+        # Longer ones than this are left out silently, and it takes no number below 10.
+        max_sentence_length=max(10, *(len(text.encode()) for text in texts)),
         normalization_rule_name="identity",  # `tidy` has made NFC; theirs is NFKC, which turns ½ into 1/2
         remove_extra_whitespaces=False,
         pad_id=PAD,

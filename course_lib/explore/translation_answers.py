@@ -5,7 +5,7 @@ An answer is a dict for the page: the translation, or the problem as a phrase of
 
 import json
 
-from course_lib.data.korean import UnknownWord
+from course_lib.data.korean import UnknownWord, write_english
 from course_lib.translation import END, Translation, UnseenWord
 
 from .base import numbers, problem, rounded, token_list
@@ -74,7 +74,7 @@ def _answer(result, shape):
     return {
         "source": source,
         "target": target,
-        "text": Translation(source, target, cross).text,
+        "text": Translation(source, target, cross, spell=getattr(result, "spell", write_english)).text,
         "ended": END in target,
         "cross": rounded(cross),
         "probability": rounded(numbers(probability, "probability", T)) if len(probability) else [],

@@ -38,16 +38,23 @@ class LiveCurve:
 
 
 def draw(history):
-    """The curve of a `History` as PNG bytes: the loss on the left, metrics (if any) on the right."""
+    """The curve of a `History` as PNG bytes: the loss on the left, metrics (if any) on the right.
+
+    A metric called "loss" is that of held-out data, and stands on the left too.
+    """
     from course_lib import figures
 
-    names = sorted({name for row in history.metrics for name in row} - {"step"})
+    names = sorted({name for row in history.metrics for name in row} - {"step", "loss"})
     with figures.style():
         figure, axes = figures.panels(2 if names else 1, height=2.4)
         axes[0].plot(range(1, len(history.losses) + 1), history.losses, color="0.75", linewidth=0.8)
         axes[0].plot(*_smooth(history.losses), linewidth=1.8)
         axes[0].set(xlabel="step", ylabel="loss (nats a token)", ylim=(0, None))
-        values = [row[name] for row in history.metrics for name in row if name != "step"]
+        held_out = [(row["step"], row["loss"]) for row in history.metrics if "loss" in row]
+        if held_out:
+            axes[0].plot(*zip(*held_out, strict=True), linestyle="--", marker="o", label="held-out data")
+            axes[0].legend()
+        values = [row[name] for row in history.metrics for name in names if name in row]
         for name, style, marker in zip(names, ("-", "--", ":", "-."), "os^v", strict=False):
             points = [(row["step"], row[name]) for row in history.metrics if name in row]
             axes[1].plot(*zip(*points, strict=True), linestyle=style, marker=marker, label=name)

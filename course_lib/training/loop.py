@@ -17,6 +17,7 @@ from .checkpoints import CheckpointError
 from .interrupts import held_interrupts
 from .live_curve import LiveCurve, in_notebook
 from .precision import autocast, autocast_dtype
+from .processes import is_late
 from .progress_bar import progress_bar
 from .randomness import seeded
 from .resuming import Run, fingerprint
@@ -46,13 +47,15 @@ def sequence_loss(model, batch, *, smoothing=0.0):
     return label_smoothing_loss(logits, batch.target, smoothing, PAD)
 
 
-def fit(model, batches, loss_fn, *, steps, lr=None, optimizer=None, clip=1.0, seed=0, mixed_precision=False,
-        evaluate=None, evaluate_every=None, target=None, checkpoint=None, checkpoint_every=None,
+def fit(model, batches, loss_fn, *, steps, seconds=None, lr=None, optimizer=None, clip=1.0, seed=0,
+        mixed_precision=False, evaluate=None, evaluate_every=None, target=None, checkpoint=None, checkpoint_every=None,
         progress=True, curve=True):  # fmt: skip
     """Train `model` in place; return a History.
 
     batches: any iterable of batches, best without end; each is moved to the model's device by its `to`, if it has one.
     loss_fn: function (model, batch) -> 0-d loss. steps: how many updates at most (two in smoke mode).
+    seconds: stop after the step in which so much wall time has passed, that of a run before it went on included. The
+    numbers up to there are those of a run by steps.
     lr: the rate, a number (1e-3 unless given) or a function step -> rate, with steps from 1; it is the whole rate, for
     every parameter. optimizer: one of torch's over the model's parameters instead of Adam; it has its own rate unless
     `lr` is a function. clip: largest norm of the gradient, None for no limit.
@@ -75,7 +78,7 @@ def fit(model, batches, loss_fn, *, steps, lr=None, optimizer=None, clip=1.0, se
     rate = _rate(lr, optimizer)
     if optimizer is None:
         optimizer = torch.optim.Adam(model.parameters())
-    _check(steps, evaluate, evaluate_every, target, checkpoint, checkpoint_every)
+    _check(steps, seconds, evaluate, evaluate_every, target, checkpoint, checkpoint_every)
     if smoke_mode():
         steps, checkpoint = min(steps, 2), None
     device = next(model.parameters()).device
@@ -91,14 +94,14 @@ def fit(model, batches, loss_fn, *, steps, lr=None, optimizer=None, clip=1.0, se
         with (
             seeded(seed + rank, device),  # each process with a dropout of its own
             held_interrupts(checkpoint is not None) as interrupted,
-            progress_bar(steps, progress) as bar,
+            progress_bar(steps if seconds is None else None, progress) as bar,
         ):
             source = iter(batches)
             if checkpoint is not None and Path(checkpoint).exists():
-                _resume(run, checkpoint, source, steps, target)
+                _resume(run, checkpoint, source, steps, seconds, target)
                 began -= history.seconds
                 bar.update(history.steps)
-            stop = history.steps >= steps or history.reached
+            stop = history.steps >= steps or history.reached or is_late(history.seconds, seconds)
             while not stop:
                 step = history.steps + 1
                 model.train()
@@ -106,12 +109,13 @@ def fit(model, batches, loss_fn, *, steps, lr=None, optimizer=None, clip=1.0, se
                 batch = drawn.to(device) if hasattr(drawn, "to") else drawn
                 history.losses.append(_update(run, model, loss_fn, batch, step, clip))
                 bar.update()
-                if evaluate is not None and (step == steps or (evaluate_every and step % evaluate_every == 0)):
+                last = step == steps or is_late(time.perf_counter() - began, seconds, distributed, device)
+                if evaluate is not None and (last or (evaluate_every and step % evaluate_every == 0)):
                     history.metrics.append({"step": step, **_evaluate(bare, evaluate)})
                     history.reached = _is_reached(history.metrics[-1], target)
                 if picture is not None:
                     picture.update(history)
-                stop = step == steps or history.reached or bool(interrupted)
+                stop = last or history.reached or bool(interrupted)
                 if checkpoint is not None and (stop or (checkpoint_every and step % checkpoint_every == 0)):
                     history.seconds = time.perf_counter() - began
                     run.save(checkpoint, drawn)
@@ -145,7 +149,7 @@ def _update(run, model, loss_fn, batch, step, clip):
     return value
 
 
-def _resume(run, checkpoint, source, steps, target):
+def _resume(run, checkpoint, source, steps, seconds, target):
     """Go on from a checkpoint: all that changes comes from it, and the batches that it has seen are drawn again."""
     state, history = run.read(checkpoint), run.history
     history.losses, history.metrics = state["losses"].tolist(), state["metrics"]
@@ -154,7 +158,7 @@ def _resume(run, checkpoint, source, steps, target):
         raise CheckpointError(checkpoint, f"it has {history.steps} steps behind it, more than steps={steps}")
     last = history.metrics[-1] if history.metrics else {"step": None}
     history.reached = last["step"] == history.steps and _is_reached(last, target)
-    if history.steps < steps and not history.reached:
+    if history.steps < steps and not history.reached and not is_late(history.seconds, seconds):
         for step in range(1, history.steps + 1):
             batch = _next_batch(source, step, steps)
         if run.rank == 0 and fingerprint(batch) != state["batch"]:  # the other processes have batches of their own
@@ -184,9 +188,11 @@ def _rate(lr, optimizer):
     return rate
 
 
-def _check(steps, evaluate, evaluate_every, target, checkpoint, checkpoint_every):
+def _check(steps, seconds, evaluate, evaluate_every, target, checkpoint, checkpoint_every):
     if steps < 1:
         raise ValueError(f"steps: expected at least 1, got {steps}")
+    if seconds is not None and not seconds > 0:
+        raise ValueError(f"seconds: expected a positive number, got {seconds}")
     if evaluate is None and (evaluate_every is not None or target is not None):
         raise ValueError("evaluate: expected a function, since evaluate_every or target was given")
     if evaluate_every is not None and evaluate_every < 1:

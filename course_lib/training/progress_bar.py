@@ -9,7 +9,10 @@ from .live_curve import in_notebook
 
 
 def progress_bar(steps, wanted):
-    """tqdm's bar over `steps`. It shows nothing in CI, in smoke mode, and where the output goes to a file."""
+    """tqdm's bar over `steps`, a mere counter where they are None.
+
+    It shows nothing in CI, in smoke mode, and where the output goes to a file.
+    """
     from tqdm.auto import tqdm
 
     watched = in_notebook() or sys.stderr.isatty()

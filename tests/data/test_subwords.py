@@ -115,6 +115,13 @@ def test_each_letter_has_room(kind, byte_fallback):
     assert len(one) == least and all(UNK not in one.encode(text) for text in KOREAN)
 
 
+@pytest.mark.filterwarnings("ignore:vocab_size")
+def test_sentences_may_all_be_short():
+    found = train_subwords(["ab", "가"], 270)
+    assert found.decode(found.encode("가 ab")) == "가 ab"
+    assert found.join(found.pieces("가 ab b")) == "가 ab b"
+
+
 def test_a_long_sentence_is_learned_from_too():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -28,6 +28,15 @@ def test_any_history_can_be_drawn_and_the_same_one_gives_the_same_bytes(losses, 
     assert picture.format == "PNG" and picture.convert("RGBA").getpixel((0, 0)) == (255, 255, 255, 255)
 
 
+def test_the_loss_of_held_out_data_stands_beside_that_of_training():
+    def drawn(*rows):
+        return Image.open(io.BytesIO(live_curve.draw(History(losses=[3.0, 2.0], metrics=[*rows]))))
+
+    bare, loss, both = drawn(), drawn({"step": 2, "loss": 2.5}), drawn({"step": 2, "loss": 2.5, "exact": 0.5})
+    assert bare.size == loss.size and bare.tobytes() != loss.tobytes()
+    assert both.size == drawn({"step": 2, "exact": 0.5}).size == (2 * bare.width, bare.height)
+
+
 def test_there_is_no_notebook_in_a_test():
     assert not live_curve.in_notebook()
 

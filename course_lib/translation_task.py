@@ -1,0 +1,113 @@
+"""What `course train` learns: pairs as ids, two vocabularies, and how good a model is at them. Text or our grammar."""
+
+import warnings
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+
+from course_lib.data.batches import encode_pairs, evaluation_batches
+from course_lib.data.korean import korean_examples, token_pairs
+from course_lib.data.pairs import read_pairs, split_pairs
+from course_lib.data.subwords import pair_subwords
+from course_lib.data.vocabulary import EOS, PAD, Vocabulary
+from course_lib.evaluation import exact_matches
+from course_lib.generation import write
+from course_lib.scores import bleu, chrf
+
+WRITTEN_TOGETHER, LOSS_OF = 64, 2_000  # sentences
+
+
+class Task(NamedTuple):
+    """training: list of (source ids, target ids). held_out: batches for the loss. longest: tokens to write at most.
+
+    scores: function model -> {name: value}, how good it is while it trains. final: function model -> {name: text or
+    value}, once at the end, on sentences that played no part before.
+    """
+
+    training: list
+    held_out: list
+    source_vocabulary: Vocabulary
+    target_vocabulary: Vocabulary
+    longest: int
+    scores: Callable
+    final: Callable
+
+
+def grammar_task(judged=1_000):
+    """Lesson 9's Korean grammar. judged: how many held-out sentences, and as many new combinations, are written."""
+    training, held_out, combinations = korean_examples()
+    source, target = (Vocabulary.from_sequences(side) for side in zip(*token_pairs(training), strict=True))
+    pairs, *tests = (
+        encode_pairs(token_pairs(examples), source, target) for examples in (training, held_out, combinations)
+    )
+    batches = [evaluation_batches(test[:judged], 1_000) for test in tests]
+
+    def scores(model):
+        return {
+            name: _share_right(model, some) for name, some in zip(("sentences", "combinations"), batches, strict=True)
+        }
+
+    return Task(pairs, evaluation_batches(tests[0]), source, target, 20, scores, scores)
+
+
+def text_task(path, *, judged=200, vocab=4_000, bad="refuse", source=0, target=1, language=None, seed=0, say=print):
+    """Pairs of a TSV. vocab: how many subwords a side. bad, source, target: as in `read_pairs`, whose report is said.
+
+    judged: how many sentences are written for BLEU and chrF. language: of the target, which decides how BLEU cuts
+    words; unless given, Korean where most targets have Hangul, else as for English. say: function of a line.
+    Raises BadPairs, ValueError and OSError where the file cannot be used.
+    """
+    found = read_pairs(path, source=source, target=target, bad=bad)
+    say(str(found.report))
+    split = split_pairs(found.pairs, seed=seed)
+    say(
+        f"{len(split.training):,} pairs to train on, {len(split.validation):,} to judge by meanwhile, "
+        f"{len(split.test):,} at the end, {len(split.dropped):,} left out, whose translation is known already"
+    )
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        subwords = pair_subwords(split.training, vocab)
+    for note in notes:
+        say(f"note: {note.message}")
+    training, validation = (encode_pairs(pairs, *subwords) for pairs in (split.training, split.validation))
+    longest = 10 + max(len(ids) for _, ids in training)
+    if language is None:
+        hangul = sum(any("가" <= letter <= "힣" for letter in text) for _, text in split.validation)
+        language = "ko" if 2 * hangul > len(split.validation) else "en"
+
+    def judge(model, pairs):
+        pairs = pairs[:judged]
+        written = [
+            subwords[1].decode(row)
+            for batch in evaluation_batches(encode_pairs(pairs, *subwords), WRITTEN_TOGETHER)
+            for row in write(model, batch, longest).cpu()
+        ]
+        texts = [text for _, text in pairs]
+        return bleu(written, texts, language=language), chrf(written, texts)
+
+    def scores(model):
+        return dict(zip(("BLEU", "chrF"), (each.score for each in judge(model, split.validation)), strict=True))
+
+    def final(model):
+        both = judge(model, split.test)
+        return {"BLEU": str(both[0]), "chrF": str(both[1])}
+
+    return Task(training, evaluation_batches(validation[:LOSS_OF]), *subwords, longest, scores, final)
+
+
+@torch.no_grad()
+def held_out_loss(model, batches, loss_fn):
+    """Mean of a loss over all real tokens of the batches, a float. loss_fn: a mean over the tokens of one batch."""
+    device = next(model.parameters()).device
+    total = tokens = 0
+    for batch in batches:
+        count = int((batch.target != PAD).sum())
+        total += loss_fn(model, batch.to(device)).item() * count
+        tokens += count
+    return total / tokens
+
+
+def _share_right(model, batches):
+    right = torch.cat([exact_matches(write(model, batch, 20).cpu(), batch.target, EOS) for batch in batches])
+    return right.float().mean().item()
