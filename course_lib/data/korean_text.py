@@ -52,7 +52,8 @@ def read_korean(text):
     """Tokens of a text typed by somebody: spaces between words, particles on their nouns, one sentence.
 
     Marks at the end do not count; 난, 널 and 사랑할거야 without its space are understood. Whether the words make a
-    sentence is not looked at. Raises UnknownWord, a ValueError, for the first word that is not known.
+    sentence is not looked at. Raises UnknownWord, a ValueError, for the first word that is not known, and ValueError
+    where there is no word, or more than one sentence.
 
     >>> read_korean("나는 너를 사랑해.")
     ('나', '는', '너', '를', '사랑해')
@@ -60,6 +61,9 @@ def read_korean(text):
     words = unicodedata.normalize("NFC", text).strip().rstrip(_ENDS).split()  # NFC: macOS may hand over loose letters
     if not words:
         raise ValueError("text: expected a sentence in Korean, such as 나는 너를 사랑해, got nothing")
+    ended = next((word for word in words[:-1] if word[-1] in _ENDS), None)
+    if ended:
+        raise ValueError(f"text: expected one sentence at a time, but it goes on after {ended}")
     known = _readings()
     for word in words:
         if word not in known:
@@ -109,5 +113,21 @@ def _letters():
 
 
 def _near(word, count=3):
+    spaced = _with_spaces(word)
+    if spaced:
+        return (spaced,)
     loose = unicodedata.normalize("NFD", word)
     return tuple(_letters()[found] for found in get_close_matches(loose, _letters(), n=count, cutoff=0.5))
+
+
+def _with_spaces(word):
+    """The fewest known words that stand in `word` without a space between them, or "": 나는너를 to 나는 너를."""
+    known, best = _readings(), [[]]
+    for end in range(1, len(word) + 1):
+        cuts = [
+            best[start] + [word[start:end]]
+            for start in range(end)
+            if best[start] is not None and word[start:end] in known
+        ]
+        best.append(min(cuts, key=len, default=None))
+    return " ".join(best[-1] or ())

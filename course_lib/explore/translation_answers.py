@@ -21,7 +21,7 @@ def ask(translate, name, text, shape=()):
     "probability"}, or {"problem", "values"}.
     shape: (layers, heads) that other sentences have; () for any.
     """
-    if not text.strip():
+    if not any(letter.isalnum() for letter in text):
         return {"problem": "empty", "values": {}}
     try:
         return _answer(translate(text), shape)

@@ -176,6 +176,23 @@ def test_only_nouns_carry_particles():
 
 
 @pytest.mark.parametrize(
+    ("typed", "spaced"),
+    [("나는너를사랑해", "나는 너를 사랑해"), ("나는 너를사랑해", "너를 사랑해"), ("책을안읽어", "책을 안 읽어")],
+)
+def test_words_without_their_spaces_are_told_apart(typed, spaced):
+    with pytest.raises(UnknownWord) as caught:
+        read_korean(typed)
+    assert caught.value.near == (spaced,)
+    assert read_korean(spaced)
+
+
+def test_one_sentence_at_a_time():
+    with pytest.raises(ValueError, match="one sentence at a time, but it goes on after 사랑해\\."):
+        read_korean("나는 너를 사랑해. 그는 친구를 사랑해.")
+    assert read_korean("나는 너를 사랑해...") == read_korean("나는 너를 사랑해")
+
+
+@pytest.mark.parametrize(
     ("text", "word", "near"),
     [
         ("나는 너를 사랑해요", "사랑해요", "사랑해"),
