@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-ACTIVATIONS = {"relu": functional.relu, "gelu": functional.gelu}
+ACTIVATIONS = {"relu": torch.relu, "gelu": functional.gelu}
 
 
 def layer_norm(x, weight, bias, eps=1e-5):
@@ -38,8 +38,9 @@ class LayerNorm(nn.Module):
 
     def forward(self, x):
         """x: (..., D). Returns the same shape. Raises ValueError for another width."""
-        check_width(x, "x", len(self.weight))
-        return functional.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
+        weight = self.weight
+        check_width(x, "x", *weight.shape)
+        return functional.layer_norm(x, weight.shape, weight, self.bias, self.eps)
 
 
 def dropout(x, share, training=True):
@@ -49,7 +50,9 @@ def dropout(x, share, training=True):
     64 bits of one draw serve four numbers; so the chance is a multiple of 1 / 65,536. Elsewhere it is torch's own.
     Returns x itself unless training. Raises ValueError unless 0 <= share <= 1.
     """
-    if not training or not 0 < share < 1 or x.device.type != "cpu" or torch.compiler.is_compiling():
+    if not training and 0 <= share <= 1:
+        return x
+    if not 0 < share < 1 or x.device.type != "cpu" or torch.compiler.is_compiling():
         return functional.dropout(x, share, training)
     draws = torch.empty(x.numel() // 4 + 1, dtype=torch.int64).random_(-(2**63), None)  # all 64 bits
     dropped = round(share * 2**16)  # of the 2^16 values from -2^15 on

@@ -67,6 +67,15 @@ def combine_masks(*masks):
     return combined
 
 
+def if_it_hides(mask):
+    """The mask, or None where it hides nothing, which spares each layer a look at it. mask: bool, any shape.
+
+    On a GPU, and while a model is compiled, it is the mask always: to look would be to wait.
+    """
+    looks = mask.device.type == "cpu" and not torch.compiler.is_compiling()
+    return None if looks and mask.all() else mask
+
+
 def to_additive(mask, dtype=torch.float32):
     """0.0 where `mask` allows, -inf where it hides: what is added to the scores before the softmax. Same shape."""
     require_bool(mask)

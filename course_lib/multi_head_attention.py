@@ -97,8 +97,12 @@ class MultiHeadAttention(nn.Module):
         key = query if key is None else key
         if key is query and (value is None or value is query):
             return self.step(query, mask=mask, bias=bias, need_weights=need_weights)[:2]
-        (W_q, b_q), W_kv = self._projections()  # once, since the gradient of each split is as large as all of W_qkv
-        key, value = key if isinstance(key, KVCache) else self._remember(key, value, *W_kv)  # (..., H, S, Dk)
+        if isinstance(key, KVCache):
+            W_q, b_q = self._query_projection()
+        else:
+            (W_q, b_q), W_kv = self._projections()  # once, since the gradient of a split is as large as all of W_qkv
+            key = self._remember(key, value, *W_kv)
+        key, value = key  # each (..., H, S, Dk)
         query = split_heads(functional.linear(_wide(query, "query", self.d_model), W_q, b_q), self.num_heads)
         return self._attend(query, key, value, mask, bias, need_weights)
 
@@ -111,8 +115,8 @@ class MultiHeadAttention(nn.Module):
         if self.d_memory != self.d_model:
             raise ValueError(f"key: expected a memory of width {self.d_memory}, since this one is for cross-attention")
         projected = self.W_qkv(_wide(x, "query", self.d_model))  # (..., T, 3D)
-        parts = projected.chunk(3, dim=-1)  # each (..., T, D)
-        query, key, value = (split_heads(part, self.num_heads) for part in parts)  # each (..., H, T, Dk)
+        # Each of the three has its heads side by side, so one cut serves all.
+        query, key, value = split_heads(projected, 3 * self.num_heads).chunk(3, dim=-3)  # each (..., H, T, Dk)
         if self.rotary is not None:
             past = 0 if cache is None else cache.key.shape[-2]
             query, key = self.rotary(query, offset=past), self.rotary(key, offset=past)
@@ -151,6 +155,13 @@ class MultiHeadAttention(nn.Module):
             need_weights=need_weights,
         )
         return self.W_o(merge_heads(output)), weights
+
+    def _query_projection(self):
+        """(W_q, b_q) alone, for a step that needs no more."""
+        if self.d_memory != self.d_model:
+            return self.W_q.weight, self.W_q.bias
+        weight, bias = self.W_qkv.weight, self.W_qkv.bias
+        return weight[: self.d_model], None if bias is None else bias[: self.d_model]
 
     def _projections(self):
         """((W_q, b_q), (W_kv, b_kv)) as torch's `linear` takes them; biases None without one."""

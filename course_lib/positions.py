@@ -27,17 +27,30 @@ def sinusoidal_encoding(positions, d_model, *, base=10000.0, dtype=None, device=
 
 
 class SinusoidalEncoding(nn.Module):
-    """Adds `sinusoidal_encoding`. It has no parameters and no table, so no length is too long."""
+    """Adds `sinusoidal_encoding`. It has no parameters, and no length is too long.
+
+    The first positions, up to KEPT, are kept once computed, since a model that writes asks for one of them a step.
+    """
+
+    KEPT = 4096
 
     def __init__(self, d_model, *, base=10000.0):
         super().__init__()
         _check_even(d_model, "d_model")
         self.d_model, self.base = d_model, base
+        self.kept = torch.empty(0, d_model)
 
     def forward(self, x, offset=0):
         """x: (..., N, D), tokens at the positions offset, offset + 1, ... Returns the same shape and type."""
-        positions = torch.arange(offset, offset + x.shape[-2], device=x.device)
-        return x + sinusoidal_encoding(positions, self.d_model, base=self.base, dtype=x.dtype)  # (N, D) for all rows
+        end = offset + x.shape[-2]
+        settings = {"base": self.base, "dtype": x.dtype, "device": x.device}
+        if offset < 0 or end > self.KEPT:
+            positions = torch.arange(offset, end, device=x.device)
+            return x + sinusoidal_encoding(positions, self.d_model, **settings)  # (N, D) for all rows
+        if len(self.kept) < end or self.kept.dtype != x.dtype or self.kept.device != x.device:
+            # Twice as many as now, so that a text that grows by a token seldom needs new ones.
+            self.kept = sinusoidal_encoding(min(2 * end, self.KEPT), self.d_model, **settings)
+        return x + self.kept[offset:end]
 
 
 class LearnedPositions(nn.Module):

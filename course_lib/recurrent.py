@@ -3,13 +3,15 @@
 The cells by hand stand in `recurrent_cells`; here torch's own run over all steps at once.
 """
 
+from typing import NamedTuple
+
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from course_lib.recurrent_cells import gru_cell, lstm_cell, rnn_cell
 
-__all__ = ["Decoder", "Encoder", "Seq2Seq", "gru_cell", "lstm_cell", "rnn_cell"]
+__all__ = ["Decoder", "DecoderState", "Encoder", "Seq2Seq", "gru_cell", "lstm_cell", "rnn_cell"]
 
 CELLS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 
@@ -30,6 +32,29 @@ def first_hidden(rnn, bridge, context):
     if isinstance(rnn, nn.LSTM):
         return tuple(part.contiguous() for part in first.chunk(2, dim=-1))
     return first
+
+
+class DecoderState(NamedTuple):
+    """What a decoder knows before it writes on; a step makes a new one. Each of the two: a tensor, None, or a tuple.
+
+    moves: what a step changes, (1, B, width) as torch's networks take it. stays: what none changes, (B, ...).
+    """
+
+    moves: object
+    stays: object
+
+    def select(self, rows):
+        """The state of some rows of the batch, in any order, a row as often as it is named, as beam search wants.
+
+        rows: (N,) int64, on the state's device. Returns a new state with N for B; this one stays as it is.
+        """
+        return DecoderState(_rows_of(self.moves, rows, axis=1), _rows_of(self.stays, rows, axis=0))
+
+
+def _rows_of(part, rows, axis):
+    if isinstance(part, tuple):
+        return tuple(_rows_of(one, rows, axis) for one in part)
+    return None if part is None else part.index_select(axis, rows)
 
 
 class Encoder(nn.Module):
@@ -82,9 +107,9 @@ class Decoder(nn.Module):
         """The state before the first token. context: (B, d_context).
 
         outputs (B, S, d_output) and mask (B, 1, S) are for decoders that look back; this one cannot.
-        Returns (hidden, context): hidden as torch's network takes it; context None where no later step reads it.
+        Returns a `DecoderState`: the hidden state moves; the context stays, None where no later step reads it.
         """
-        return first_hidden(self.rnn, self.bridge, context), context if self.every_step else None
+        return DecoderState(first_hidden(self.rnn, self.bridge, context), context if self.every_step else None)
 
     def forward(self, decoder_input, state):
         """All steps at once, each fed the true token before (teacher forcing). decoder_input: (B, T).
@@ -105,7 +130,7 @@ class Decoder(nn.Module):
             along_time = context.unsqueeze(1).expand(-1, tokens.shape[1], -1)  # (B, T, d_context)
             inputs = torch.cat([inputs, along_time], dim=-1)
         states, hidden = self.rnn(inputs, hidden)  # (B, T, H)
-        return self.output(states), (hidden, context)
+        return self.output(states), DecoderState(hidden, context)
 
 
 class Seq2Seq(nn.Module):

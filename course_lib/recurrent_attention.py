@@ -1,15 +1,15 @@
 """Decoders that look back: Bahdanau et al. 2015 and Luong et al. 2015. They take the place of `recurrent.Decoder`.
 
 Both have its three methods (`start`, `forward`, `step`) and a fourth, `look`, which also returns the weights. Their
-state is a pair (what moves from step to step, what stays): what stays is the encoder's side, (outputs, keys, mask),
-where keys are the outputs as the score wants them, projected once in `start`.
+`DecoderState` is a pair (what moves from step to step, what stays): what stays is the encoder's side, (outputs, keys,
+mask), where keys are the outputs as the score wants them, projected once in `start`.
 """
 
 import torch
 from torch import nn
 
 from course_lib.attention import attend, compare_features, dot_score, general_score
-from course_lib.recurrent import first_hidden, make_rnn
+from course_lib.recurrent import DecoderState, first_hidden, make_rnn
 
 
 class AttentionDecoder(nn.Module):
@@ -60,7 +60,8 @@ class BahdanauDecoder(AttentionDecoder):
 
     def start(self, outputs, context, mask):
         """outputs: (B, S, d_output). context: (B, d_context). mask: (B, 1, S), True = a real token."""
-        return first_hidden(self.rnn, self.bridge, context), (outputs, outputs @ self.W_k, mask)  # keys: (B, S, A)
+        keys = outputs @ self.W_k  # (B, S, A)
+        return DecoderState(first_hidden(self.rnn, self.bridge, context), (outputs, keys, mask))
 
     def look(self, tokens, state):
         """tokens: (B, T). Returns logits (B, T, vocab_size), the state after them, weights (B, T, S)."""
@@ -73,7 +74,7 @@ class BahdanauDecoder(AttentionDecoder):
             output, hidden = self.rnn(torch.cat([context, embedded], dim=-1), hidden)  # (B, 1, H)
             states.append(output)
             weights.append(weight)
-        return self.output(torch.cat(states, dim=1)), (hidden, stays), torch.cat(weights, dim=1)
+        return self.output(torch.cat(states, dim=1)), DecoderState(hidden, stays), torch.cat(weights, dim=1)
 
 
 class LuongDecoder(AttentionDecoder):
@@ -112,9 +113,9 @@ class LuongDecoder(AttentionDecoder):
     def start(self, outputs, context, mask):
         """outputs: (B, S, d_output). context: (B, d_context). mask: (B, 1, S), True = a real token."""
         hidden = first_hidden(self.rnn, self.bridge, context)
-        fed = torch.zeros_like(visible(hidden)) if self.input_feeding else None
+        fed = torch.zeros_like(visible(hidden)).unsqueeze(0) if self.input_feeding else None  # (1, B, H)
         keys = outputs @ self.W[-outputs.shape[-1] :] if self.score_name == "concat" else outputs
-        return (hidden, fed), (outputs, keys, mask)
+        return DecoderState((hidden, fed), (outputs, keys, mask))
 
     def score(self, query, keys):
         """Scores (B, T, S) of this decoder's kind. query: (B, T, H). keys: as `start` made them."""
@@ -131,14 +132,14 @@ class LuongDecoder(AttentionDecoder):
         if not self.input_feeding:
             states, hidden = self.rnn(embedded, hidden)  # (B, T, H)
             attentional, weights = self._attend(states, *stays)
-            return self.output(attentional), ((hidden, None), stays), weights
+            return self.output(attentional), DecoderState((hidden, None), stays), weights
         steps = []
-        for token in embedded.unbind(1):  # (B, E)
-            states, hidden = self.rnn(torch.cat([token, fed], dim=-1).unsqueeze(1), hidden)  # (B, 1, H)
+        for token in embedded.split(1, dim=1):  # (B, 1, E)
+            states, hidden = self.rnn(torch.cat([token, fed.transpose(0, 1)], dim=-1), hidden)  # (B, 1, H)
             steps.append(self._attend(states, *stays))
-            fed = steps[-1][0].squeeze(1)  # (B, H)
+            fed = steps[-1][0].transpose(0, 1)  # (B, 1, H) to (1, B, H)
         attentional, weights = (torch.cat(parts, dim=1) for parts in zip(*steps, strict=True))
-        return self.output(attentional), ((hidden, fed), stays), weights
+        return self.output(attentional), DecoderState((hidden, fed), stays), weights
 
     def _attend(self, states, outputs, keys, mask):
         """Attentional states (B, T, H) and weights (B, T, S) for RNN states (B, T, H)."""

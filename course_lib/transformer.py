@@ -16,7 +16,7 @@ from course_lib import torch_weights
 from course_lib.blocks import Decoder, Encoder
 from course_lib.data.vocabulary import PAD
 from course_lib.layers import dropout
-from course_lib.masks import causal_mask, combine_masks, padding_mask
+from course_lib.masks import causal_mask, combine_masks, if_it_hides, padding_mask
 from course_lib.multi_head_attention import KVCache
 from course_lib.positions import LearnedPositions, SinusoidalEncoding, rotary_embedding
 
@@ -49,12 +49,12 @@ class Weights(NamedTuple):
 class DecodingState(NamedTuple):
     """What the decoder knows before it writes on; a step makes a new one.
 
-    memories: keys and values of the source for each layer, each (B, H, S, Dk). memory_mask: (B, 1, S).
+    memories: keys and values of the source for each layer, each (B, H, S, Dk). memory_mask: (B, 1, S), or None.
     caches: those of the N tokens so far for each layer, None at first. real: (B, 1, N), which of them are not padding.
     """
 
     memories: tuple
-    memory_mask: torch.Tensor
+    memory_mask: torch.Tensor | None
     caches: tuple
     real: torch.Tensor
 
@@ -67,7 +67,8 @@ class DecodingState(NamedTuple):
         def taken(cache):
             return None if cache is None else KVCache(*(part.index_select(0, rows) for part in cache))
 
-        mask, real = self.memory_mask.index_select(0, rows), self.real.index_select(0, rows)
+        mask = None if self.memory_mask is None else self.memory_mask.index_select(0, rows)
+        real = self.real.index_select(0, rows)
         return DecodingState(tuple(map(taken, self.memories)), mask, tuple(map(taken, self.caches)), real)
 
 
@@ -170,10 +171,10 @@ class Transformer(nn.Module):
 
     def encode(self, source, source_lengths=None):
         """Read the source (B, S). Returns the `DecodingState` before the first token. source_lengths: not read."""
-        source_mask = padding_mask(source, self.pad)
-        memory, _ = self.encoder(self.source_embedding(source), mask=source_mask)
-        nothing = source_mask[..., :0]  # (B, 1, 0)
-        return DecodingState(self.decoder.remember(memory), source_mask, (None,) * len(self.decoder.blocks), nothing)
+        real = padding_mask(source, self.pad)  # (B, 1, S)
+        mask, nothing = if_it_hides(real), real[..., :0]
+        memory, _ = self.encoder(self.source_embedding(source), mask=mask)
+        return DecodingState(self.decoder.remember(memory), mask, (None,) * len(self.decoder.blocks), nothing)
 
     def step(self, token, state):
         """One step. token: (B,), the one written before. Returns logits (B, V) and the next state."""
@@ -191,11 +192,12 @@ class Transformer(nn.Module):
     def _continue(self, tokens, state, need_weights):
         past, T = state.real.shape[-1], tokens.shape[-1]
         real = torch.cat([state.real, padding_mask(tokens, self.pad)], dim=-1)  # (B, 1, N + T)
+        mask = real if T == 1 else combine_masks(real, causal_mask(T, past + T, device=tokens.device))
         x, _, crosses, caches = self.decoder.step(
             self.target_embedding(tokens, offset=past),
             state.memories,
             state.caches,
-            mask=combine_masks(real, causal_mask(T, past + T, device=tokens.device)),  # (B, T, N + T)
+            mask=if_it_hides(mask),
             memory_mask=state.memory_mask,
             need_weights=need_weights,
         )

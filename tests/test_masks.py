@@ -8,6 +8,7 @@ from course_lib.masks import (
     combine_masks,
     from_additive,
     from_hidden,
+    if_it_hides,
     padding_mask,
     require_bool,
     to_additive,
@@ -107,3 +108,9 @@ def test_conversions_take_boolean_masks_alone(convert):
 def test_combining_names_the_mask_that_does_not_fit():
     with pytest.raises(ValueError, match=r"masks\[2\].*\(4, 4\).*\(2, 3, 3\)"):
         combine_masks(causal_mask(3), torch.ones(2, 1, 3, dtype=torch.bool), causal_mask(4))
+
+
+def test_a_mask_that_hides_nothing_is_none():
+    hides, shows = torch.tensor([[[True, False]]]), torch.ones(2, 1, 3, dtype=torch.bool)
+    assert if_it_hides(hides) is hides and if_it_hides(shows) is None
+    assert if_it_hides(shows[..., :0]) is None

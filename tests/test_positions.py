@@ -126,6 +126,21 @@ def test_sinusoids_learn_nothing_and_have_no_end():
     assert torch.equal(SinusoidalEncoding(8, base=50.0)(torch.zeros(9, 8)), sinusoidal_encoding(9, 8, base=50.0))
 
 
+@pytest.mark.parametrize("offsets", [(0, 1, 2, 9, 3), (40, 0, 5), (4095, 4096, 4090, -2), (10**6, 0)], ids=str)
+def test_what_sinusoids_keep_is_what_they_would_compute(offsets):
+    """In any order of positions and types of numbers; what inference mode left behind serves training, too."""
+    module = SinusoidalEncoding(8)
+    for offset in offsets:
+        for dtype in (torch.float32, torch.float64, torch.bfloat16):
+            expected = sinusoidal_encoding(torch.arange(offset, offset + 3), 8, dtype=dtype)
+            with torch.inference_mode():
+                assert torch.equal(module(torch.zeros(3, 8, dtype=dtype), offset), expected)
+            x = torch.zeros(3, 8, dtype=dtype, requires_grad=True)
+            module(x, offset).sum().backward()
+            assert torch.equal(module(x, offset), expected) and torch.equal(x.grad, torch.ones_like(x))
+    assert len(module.kept) <= module.KEPT and not module.state_dict() and not list(module.buffers())
+
+
 # ---- a learned table
 
 

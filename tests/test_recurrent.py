@@ -94,6 +94,22 @@ def test_both_directions_are_used(cell):
 
 @every_cell
 @every_decoder
+@pytest.mark.parametrize("rows", [[2, 0, 0, 1, 2], [1], []], ids=str)
+def test_selected_rows_go_on_as_if_they_had_been_alone(cell, context, rows):
+    """Mistake A114: for an LSTM h and c go with the row, and the context where every step reads it."""
+    model, (source, lengths), rows = make_model(cell, context, False), make_source(), torch.tensor(rows).long()
+    tokens = torch.randint(0, V, (3, 4))
+    state = model.encode(source, lengths)
+    for token in tokens.unbind(1):
+        logits, following = model.step(token, state)
+        selected, after = model.step(token[rows], state.select(rows))
+        torch.testing.assert_close(selected, logits[rows], **CLOSE)
+        torch.testing.assert_close(model.step(token[rows], after)[0], model.step(token, following)[0][rows], **CLOSE)
+        state = following
+
+
+@every_cell
+@every_decoder
 @every_encoder
 def test_stepwise_equals_teacher_forced(cell, context, bidirectional):
     model = make_model(cell, context, bidirectional)

@@ -317,6 +317,32 @@ def test_the_fast_road_runs_the_rnn_once_where_it_may(kind):
 
 @every_cell
 @every_kind
+@pytest.mark.parametrize("rows", [[2, 0, 0, 1, 2], [1], [0, 1, 2], []], ids=str)
+def test_selected_rows_go_on_as_if_they_had_been_alone(kind, cell, rows):
+    """Mistake A114: a beam takes rows several times, or not at all; all that belongs to a row goes with it."""
+    decoder, memory, tokens, rows = (
+        make_decoder(kind, cell),
+        make_memory(),
+        make_tokens(3, 4),
+        torch.tensor(rows).long(),
+    )
+    for steps in (0, 2):
+        state = decoder.start(*memory)
+        chosen = decoder.start(*(part[rows] for part in memory))
+        for token in tokens[:, :steps].unbind(1):
+            _, state = decoder.step(token, state)
+            _, chosen = decoder.step(token[rows], chosen)
+        before, _ = decoder.step(tokens[:, 3], state)
+        selected = state.select(rows)
+        for token in tokens[rows, 2:].unbind(1):
+            expected, chosen = decoder.step(token, chosen)
+            logits, selected = decoder.step(token, selected)
+            torch.testing.assert_close(logits, expected, **CLOSE)
+        assert torch.equal(decoder.step(tokens[:, 3], state)[0], before)
+
+
+@every_cell
+@every_kind
 def test_states_are_not_changed_in_place(kind, cell):
     """A state serves again: a beam takes several steps from one (nothing is remembered in the decoder)."""
     decoder, memory, tokens = make_decoder(kind, cell), make_memory(), make_tokens()

@@ -1,0 +1,26 @@
+"""Writing with a trained model, one token at a time.
+
+Three searches choose what is written: `greedy` (the likeliest token of each step), `beam` (the likeliest whole text, as
+far as a beam sees), `sample` (by chance). All of them take any `step` (token (B,), state) -> (logits (B, V), state), so
+they know no model; `write` runs one of them with a model of the course. A beam also asks of the state that it has
+`select(rows)`: which of its tensors have the batch where, only who made it knows.
+
+`filters` has what sampling does to the scores of a step, `ranking` the order in which equal scores stand.
+"""
+
+from .beam_search import Hypotheses, beam, length_penalty
+from .greedy_search import greedy
+from .sampling import draw, probabilities, sample
+from .writing import evaluating, write
+
+__all__ = [
+    "Hypotheses",
+    "beam",
+    "draw",
+    "evaluating",
+    "greedy",
+    "length_penalty",
+    "probabilities",
+    "sample",
+    "write",
+]
