@@ -17,3 +17,18 @@ def course_home(tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_HOME", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
     return tmp_path / "home"
+
+
+@pytest.fixture(autouse=True)
+def float64_where_asked(request):
+    """A test marked `double` computes in float64, from the same seed each time."""
+    if request.node.get_closest_marker("double") is None:
+        yield
+        return
+    import torch
+
+    before = torch.get_default_dtype()
+    torch.manual_seed(0)
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)

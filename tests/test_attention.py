@@ -14,15 +14,9 @@ from course_lib.attention import (
     masked_softmax,
 )
 
+pytestmark = pytest.mark.double
+
 B, T, S, DQ, DK, A = 2, 3, 5, 4, 6, 7
-
-
-@pytest.fixture(autouse=True)
-def double():
-    torch.manual_seed(0)
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
 
 
 def parameters(kind):

@@ -15,13 +15,7 @@ from course_lib.positions import rotary_embedding
 
 from .small_transformer import CLOSE, D_FF, ORDERS, B, D, H, S, T, gradients, lengths_mask, make_block, spread
 
-
-@pytest.fixture(autouse=True)
-def double():
-    torch.manual_seed(0)
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.double
 
 
 def by_the_formula(block, x, memory=None, mask=None, memory_mask=None):

@@ -12,13 +12,7 @@ from course_lib.layers import ACTIVATIONS, FeedForward, LayerNorm, Residual, dro
 
 from .small_transformer import CLOSE, D_FF, B, D, S, gradients, spread
 
-
-@pytest.fixture(autouse=True)
-def double():
-    torch.manual_seed(0)
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.double
 
 
 # ---- layer norm

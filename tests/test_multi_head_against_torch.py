@@ -14,15 +14,9 @@ from course_lib.positions import rotary_embedding
 
 from .small_heads import CLOSE, SIZES, B, D, H, M, S, T, gradients, lengths_mask, make
 
+pytestmark = pytest.mark.double
+
 EXACT = {"atol": 1e-10, "rtol": 0}
-
-
-@pytest.fixture(autouse=True)
-def double():
-    torch.manual_seed(0)
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
 
 
 def looped(module, query, key, value, mask=None):

@@ -16,13 +16,7 @@ from course_lib.positions import alibi_bias, rotary_embedding
 
 from .small_heads import CLOSE, SIZES, B, D, H, M, S, T, gradients, lengths_mask, make
 
-
-@pytest.fixture(autouse=True)
-def double():
-    torch.manual_seed(0)
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.double
 
 
 # ---- split and merge

@@ -17,16 +17,10 @@ from course_lib.positions import (
     sinusoidal_encoding,
 )
 
+pytestmark = pytest.mark.double
+
 FAR = [0, 1, 2, 7, 255, 256, 257, 500, 2047, 100_000]
 every_pairing = pytest.mark.parametrize("pairing", PAIRINGS)
-
-
-@pytest.fixture(autouse=True)
-def double():
-    torch.manual_seed(0)
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
 
 
 # ---- sinusoids

@@ -11,18 +11,13 @@ from torch.nn import functional
 from course_lib.attention import scaled_dot_product_attention as attend
 from course_lib.masks import causal_mask, combine_masks, padding_mask, to_additive
 
+pytestmark = pytest.mark.double
+
 sizes = st.integers(1, 5)
 leadings = st.lists(st.integers(1, 3), max_size=2).map(tuple)
 seeds = st.integers(0, 2**31 - 1)
 roads = pytest.mark.parametrize("need_weights", [True, False], ids=["textbook", "fused"])
 slow = settings(max_examples=40, deadline=None)
-
-
-@pytest.fixture(autouse=True)
-def double():
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
 
 
 def draw(seed, leading, T, S, Dk, Dv):

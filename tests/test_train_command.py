@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 
 import pytest
 import torch
@@ -123,8 +122,6 @@ def test_the_defaults_are_those_of_lesson_9():
 
 
 def test_a_run_that_was_interrupted_goes_on_to_the_same_weights(trained, tmp_path, monkeypatch, capsys):
-    if threading.current_thread() is not threading.main_thread():
-        pytest.skip("signals reach Python's main thread alone")
     real = train_command.held_out_loss
 
     def interrupt(*arguments):
@@ -237,7 +234,6 @@ def test_a_part_counts_by_its_tokens():
     assert rows == sorted(map(tuple, batch.target.tolist()))
 
 
-@pytest.mark.skipif(not torch.distributed.is_available(), reason="a torch without torch.distributed")
 def test_two_processes_reach_the_weights_of_one(tsv, tmp_path):
     """All but the biases of the keys: softmax takes away what all keys share, so their gradient is rounding alone."""
     options = [str(part) for name, value in TEXT.items() for part in (f"--{name.replace('_', '-')}", value)]

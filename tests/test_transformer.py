@@ -8,13 +8,7 @@ from course_lib.transformer import Transformer, make_masks
 
 from .small_transformer import CLOSE, ORDERS, POSITIONS, SOURCE, TARGET, B, D, H, S, T, gradients, ids, make_model, pair
 
-
-@pytest.fixture(autouse=True)
-def double():
-    torch.manual_seed(0)
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.double
 
 
 # ---- masks

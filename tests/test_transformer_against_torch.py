@@ -30,7 +30,10 @@ from .small_transformer import (
     spread,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # torch says so of its own defaults
+pytestmark = [
+    pytest.mark.double,
+    pytest.mark.filterwarnings("ignore:enable_nested_tensor"),  # torch says so of its own defaults
+]
 EXACT = {"atol": 1e-10, "rtol": 0}
 EACH = [
     pytest.mark.parametrize("order", ORDERS),
@@ -43,14 +46,6 @@ def each(test):
     for mark in EACH:
         test = mark(test)
     return test
-
-
-@pytest.fixture(autouse=True)
-def double():
-    torch.manual_seed(0)
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
 
 
 def by_our_names(module, found, convert):

@@ -15,13 +15,7 @@ from course_lib.transformer import Transformer
 
 from .small_transformer import CLOSE, ORDERS, POSITIONS, SOURCE, TARGET, B, H, S, T, ids, make_model, padded_ids, pair
 
-
-@pytest.fixture(autouse=True)
-def double():
-    torch.manual_seed(0)
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.double
 
 
 @pytest.mark.parametrize("order", ORDERS)

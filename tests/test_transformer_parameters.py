@@ -14,13 +14,7 @@ from course_lib.transformer import Embedding, Transformer
 
 from .small_transformer import CLOSE, POSITIONS, SOURCE, TARGET, D, H, S, ids, make_model, pair
 
-
-@pytest.fixture(autouse=True)
-def double():
-    torch.manual_seed(0)
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.double
 
 
 # ---- dropout

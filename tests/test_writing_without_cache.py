@@ -16,6 +16,8 @@ from .generating_models import (
     without_cache,
 )
 
+pytestmark = pytest.mark.double
+
 LENGTHS = [(3,), (1, 5, 2, 5), (4, 4)]
 SEARCHES = {
     "greedy": (greedy, {}),
@@ -25,14 +27,6 @@ SEARCHES = {
     "sample": (sample, {}),
     "sample, filtered": (sample, {"temperature": 1.7, "top_k": 5, "top_p": 0.9}),
 }
-
-
-@pytest.fixture(autouse=True)
-def double():
-    torch.manual_seed(0)
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
 
 
 def seeded(search):

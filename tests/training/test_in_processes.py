@@ -88,7 +88,6 @@ def train_together(rank, folder):
     distributed.destroy_process_group()
 
 
-@pytest.mark.skipif(not distributed.is_available(), reason="a torch without torch.distributed")
 def test_two_processes_train_one_model(tmp_path, processes):
     """As one process does on both halves of each batch; process 0 writes the checkpoint, and both go on from it."""
     both = [processes.Process(target=train_together, args=(rank, tmp_path), daemon=True) for rank in range(2)]

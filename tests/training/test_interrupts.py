@@ -7,9 +7,6 @@ import pytest
 
 from course_lib.training.interrupts import held_interrupts
 
-if threading.current_thread() is not threading.main_thread():
-    pytest.skip("signals reach Python's main thread alone", allow_module_level=True)
-
 
 @pytest.fixture(autouse=True)
 def as_in_a_terminal():
