@@ -5,13 +5,11 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from course_lib import multi_head_attention
 from course_lib.attention import masked_softmax
 from course_lib.masks import causal_mask
-from course_lib.multi_head_attention import KVCache, MultiHeadAttention, merge_heads, split_heads
+from course_lib.multi_head_attention import MultiHeadAttention
 from course_lib.positions import alibi_bias, rotary_embedding
 
 from .small_heads import CLOSE, SIZES, B, D, H, M, S, T, gradients, lengths_mask, make
@@ -20,31 +18,6 @@ pytestmark = pytest.mark.double
 
 
 # ---- split and merge
-
-
-def test_every_head_reads_all_tokens_in_their_order():
-    """Token t is the constant t (mistake A056: a view without the swap has the right shape, and round trips too)."""
-    tokens = torch.arange(5.0)[:, None].expand(B, 5, 6)
-    for num_heads in (1, 2, 3, 6):
-        heads = split_heads(tokens, num_heads)
-        assert heads.shape == (B, num_heads, 5, 6 // num_heads)
-        assert torch.equal(heads, torch.arange(5.0)[:, None].expand_as(heads))
-
-
-@given(leading=st.lists(st.integers(1, 3), max_size=3), n=st.integers(1, 4), h=st.integers(1, 4), w=st.integers(1, 3))
-@settings(max_examples=30, deadline=None)
-def test_head_h_gets_its_features_and_merging_puts_them_back(leading, n, h, w):
-    x = torch.randn(*leading, n, h * w)
-    heads = split_heads(x, h)
-    assert torch.equal(heads, torch.stack(x.split(w, -1), -3))
-    assert torch.equal(merge_heads(heads), x) and torch.equal(merge_heads(heads.clone()), x)
-
-
-@pytest.mark.parametrize("num_heads", [3, 0, -4, 16])
-def test_heads_must_divide_the_width(num_heads):
-    for call in (lambda: split_heads(torch.randn(B, T, D), num_heads), lambda: MultiHeadAttention(D, num_heads)):
-        with pytest.raises(ValueError, match=f"num_heads={num_heads} and d_model=8"):
-            call()
 
 
 # ---- masks
@@ -250,55 +223,6 @@ def test_with_rotary_only_distance_matters(pairing):
 
 
 # ---- cached decoding
-
-KINDS = {"plain": {}, "rotary": {"rotary": rotary_embedding}, "no bias": {"bias": False}}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("need_weights", [True, False])
-@given(chunks=st.lists(st.integers(1, 4), min_size=1, max_size=5))
-@settings(max_examples=8, deadline=None)
-def test_in_chunks_with_a_cache_equals_all_at_once(kind, need_weights, chunks):
-    """One token at a time, all at once, and between; the prefill too (A079, A118, A120), and padding at its head."""
-    module, n = make(**KINDS[kind]), sum(chunks)
-    x, padding = torch.randn(B, n, D), lengths_mask(B, n).flip(-1)
-    expected = module(x, mask=causal_mask(n) & padding, need_weights=need_weights)
-    cache, outputs = None, []
-    for part in x.split(chunks, dim=1):
-        S = part.shape[1] + (0 if cache is None else cache.key.shape[-2])
-        before = None if cache is None else KVCache(*(each.clone() for each in cache))
-        mask = causal_mask(part.shape[1], S) & padding[..., :S]
-        output, weights, following = module.step(part, cache, mask=mask, need_weights=need_weights)
-        outputs.append(output)
-        assert following.key.shape == following.value.shape == (B, H, S, D // H)
-        assert cache is None or all(map(torch.equal, cache, before)), "a cache may serve two sentences (A121)"
-        cache = following
-    torch.testing.assert_close(torch.cat(outputs, 1), expected[0], **CLOSE)
-    if need_weights:
-        torch.testing.assert_close(weights, expected[1][:, :, -part.shape[1] :], **CLOSE)
-
-
-def test_beams_take_rows_of_a_cache():
-    module, x, new, rows = make(), torch.randn(B, T, D), torch.randn(3, 1, D), torch.tensor([1, 1, 0])
-    cache = module.step(x)[2]
-    output, _, _ = module.step(new, KVCache(*(part[rows] for part in cache)))
-    torch.testing.assert_close(output, module(torch.cat([x[rows], new], 1))[0][:, -1:], **CLOSE)
-
-
-@pytest.mark.parametrize("d_memory", [D, M])
-@pytest.mark.parametrize("bias", [True, False])
-def test_a_memory_is_projected_once(d_memory, bias):
-    """Mistake A123: later steps read the memory's keys and values, they neither grow nor are projected anew."""
-    module, query, memory = make(d_memory=d_memory, bias=bias), torch.randn(B, T, D), torch.randn(B, S, d_memory)
-    mask = lengths_mask(B, S)
-    expected = module(query, memory, mask=mask, need_weights=True)
-    remembered = module.remember(memory)
-    assert remembered.key.shape == remembered.value.shape == (B, H, S, D // H)
-    with torch.no_grad():  # whoever projects once more gets NaN
-        (module.W_kv if d_memory == M else module.W_qkv).weight[-2 * D :] = math.nan
-    steps = [module(query[:, t : t + 1], remembered, mask=mask, need_weights=True) for t in range(T)]
-    for part, (whole, axis) in zip(zip(*steps, strict=True), zip(expected, (1, 2), strict=True), strict=True):
-        torch.testing.assert_close(torch.cat(part, axis), whole, **CLOSE)
 
 
 def test_widths_and_numbers_that_do_not_fit_are_named():

@@ -1,163 +1,46 @@
 """One clear message for each thing that a learner's function can do: the table of bad answers."""
 
-import sys
-import time
-import warnings
-
 import pytest
 import torch
 
-from course_lib import exercises
-from course_lib.checking import FAILED, NOT_ATTEMPTED, PASSED, TOO_SLOW, WRONG, Case, Exercise, examine
-
-SOFTMAX = exercises.get("softmax")
-
-
-def right(scores, dim=-1):
-    return torch.softmax(scores, dim)
-
-
-def nothing(scores, dim=-1):
-    right(scores, dim)
-
-
-def only_a_docstring(scores, dim=-1):
-    """Still to be written."""
-
-
-def a_list(scores, dim=-1):
-    return right(scores, dim).tolist()
-
-
-def an_array(scores, dim=-1):
-    return right(scores, dim).detach().numpy()
-
-
-def a_tuple(scores, dim=-1):
-    return right(scores, dim), scores
-
-
-def integers(scores, dim=-1):
-    return right(scores, dim).long()
-
-
-def booleans(scores, dim=-1):
-    return right(scores, dim) > 0.1
-
-
-def not_a_number(scores, dim=-1):
-    return right(scores, dim) * float("nan")
-
-
-def another_shape(scores, dim=-1):
-    return right(scores, dim).sum(dim)
-
-
-def an_extra_axis(scores, dim=-1):
-    return right(scores, dim).unsqueeze(0)
-
-
-def detached(scores, dim=-1):
-    return right(scores, dim).detach()
-
-
-def through_numpy(scores, dim=-1):
-    return torch.from_numpy(right(scores, dim).numpy())
-
-
-def single_precision(scores, dim=-1):
-    return right(scores.float(), dim)
-
-
-def always_double(scores, dim=-1):
-    return right(scores.double(), dim)
-
-
-def zeros(scores, dim=-1):
-    return torch.zeros_like(scores)
-
-
-def the_argument(scores, dim=-1):
-    return scores
-
-
-def for_ever(scores, dim=-1):
-    return for_ever(scores, dim)
-
-
-def sleeps(scores, dim=-1):
-    time.sleep(30)
-
-
-def swallows_everything(scores, dim=-1):
-    while True:
-        try:
-            time.sleep(0.01)
-        except Exception:
-            pass
-
-
-def catches_the_alarm(scores, dim=-1):
-    try:
-        time.sleep(30)
-    except:  # noqa: E722 (what a learner may write)
-        time.sleep(30)
-
-
-def fails(scores, dim=-1):
-    return right(scores, dim) @ torch.ones(7)
-
-
-def one_truth_value(scores, dim=-1):
-    return right(scores, dim) if not scores < 0 else scores
-
-
-def an_axis_too_far(scores, dim=-1):
-    return torch.softmax(scores, dim=scores.ndim)
-
-
-def mask_of_another_shape(scores, dim=-1):
-    scores[torch.ones(7, dtype=torch.bool)] = 0.0
-    return right(scores, dim)
-
-
-def views_a_transpose(scores, dim=-1):
-    return right(scores.unsqueeze(-1).expand(*scores.shape, 2).transpose(0, -1).contiguous().mT.view(-1), dim)
-
-
-def one_argument(*arguments, **options):
-    def softmax(scores):
-        return right(scores)
-
-    return softmax(*arguments, **options)
-
-
-def a_helper_without_dim(scores, dim=-1):
-    def shifted(scores):
-        return scores - scores.max()
-
-    return right(shifted(scores, dim))
-
-
-def a_result_for_a_function(scores, dim=-1):
-    return right(scores)(dim)
-
-
-def leaves_the_process(scores, dim=-1):
-    sys.exit(0)
-
-
-def noise(scores, dim=-1):
-    return right(scores, dim) * 1.1
-
-
-def random_numbers(scores, dim=-1):
-    return right(scores + 0.01 * torch.randn(scores.shape), dim)
-
-
-def depends_on_layout(scores, dim=-1):
-    return right(scores.view(-1).view(scores.shape), dim)
-
+from course_lib.checking import FAILED, NOT_ATTEMPTED, TOO_SLOW, WRONG, Case, Exercise, examine
+
+from .bad_answers import (
+    SOFTMAX,
+    a_helper_without_dim,
+    a_list,
+    a_result_for_a_function,
+    a_tuple,
+    always_double,
+    an_array,
+    an_axis_too_far,
+    an_extra_axis,
+    another_shape,
+    booleans,
+    catches_the_alarm,
+    depends_on_layout,
+    detached,
+    fails,
+    for_ever,
+    integers,
+    leaves_the_process,
+    mask_of_another_shape,
+    noise,
+    not_a_number,
+    nothing,
+    one_argument,
+    one_truth_value,
+    only_a_docstring,
+    random_numbers,
+    right,
+    single_precision,
+    sleeps,
+    swallows_everything,
+    the_argument,
+    through_numpy,
+    views_a_transpose,
+    zeros,
+)
 
 BAD = [
     (nothing, WRONG, "returns None"),
@@ -248,39 +131,6 @@ def test_results_in_another_order_are_told_from_wrong_ones(answer, words):
     assert words in outcome.message, outcome.message
 
 
-def changes_its_argument(scores, dim=-1):
-    result = right(scores, dim)
-    scores.zero_()
-    return result
-
-
-def test_a_changed_argument_is_named_as_the_known_mistake():
-    outcome = examine(SOFTMAX, changes_its_argument)
-    assert (outcome.status, outcome.law, outcome.mistake) == (WRONG, "arguments unchanged", "in_place")
-
-
-def prints_and_warns(scores, dim=-1):
-    print("debug " * 1000)
-    warnings.warn("careful", stacklevel=1)
-    print("more", file=sys.stderr)
-    return right(scores, dim)
-
-
-def test_prints_and_warnings_play_no_part(capsys):
-    assert examine(SOFTMAX, prints_and_warns).passed
-    assert capsys.readouterr() == ("", "")
-
-
-def in_single_precision(scores, dim=-1):
-    return right(scores.float(), dim).to(scores.dtype)
-
-
-def test_a_result_right_to_float32_passes_with_a_note():
-    outcome = examine(SOFTMAX, in_single_precision)
-    assert outcome.passed and "float32" in outcome.note
-    assert not examine(SOFTMAX, right).note
-
-
 def test_only_its_own_stub_counts_as_not_attempted():
     def rnn_cell(*args):
         raise NotImplementedError
@@ -302,47 +152,3 @@ def test_messages_never_hold_expected_numbers():
     for answer in (noise, zeros, not_a_number, the_argument, random_numbers):
         message = examine(SOFTMAX, answer).message
         assert not any(number in message for number in expected), message
-
-
-def test_the_same_seed_says_the_same_thing():
-    for seed in (0, 1, 2):
-        assert examine(SOFTMAX, noise, seed=seed) == examine(SOFTMAX, noise, seed=seed)
-
-
-def test_surroundings_are_given_back():
-    before = torch.get_rng_state()
-    for switched_off in (torch.no_grad, torch.inference_mode):
-        with switched_off():
-            assert examine(SOFTMAX, detached).law == "gradient", "gradients are on, whatever the notebook set"
-            assert examine(SOFTMAX, right).passed
-            assert not torch.is_grad_enabled()
-    assert torch.get_default_dtype() == torch.float32
-    assert torch.equal(before, torch.get_rng_state())
-
-
-def test_a_check_runs_on_one_thread_and_gives_the_others_back():
-    seen, threads = [], torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        examine(SOFTMAX, lambda scores, dim=-1: seen.append(torch.get_num_threads()) or right(scores, dim))
-        assert set(seen) == {1} and torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(threads)
-
-
-def test_a_too_slow_answer_in_another_thread_is_stopped_too():
-    import threading
-
-    def loops(scores, dim=-1):
-        while True:
-            pass
-
-    found = []
-    thread = threading.Thread(target=lambda: found.append(examine(SOFTMAX, loops, seconds=0.5)))
-    thread.start()
-    thread.join(20)
-    assert [outcome.status for outcome in found] == [TOO_SLOW]
-
-
-def test_passed_is_said_as_passed():
-    assert examine(SOFTMAX, right).status == PASSED
