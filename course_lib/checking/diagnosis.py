@@ -66,9 +66,9 @@ def recognise_gradient(mistakes, cases, observed, expected, first, seed):
 
 
 def recognise_law(mistakes, law_broken_by, broken, cases, expected, seed):
-    """The one known mistake with right values that breaks the same law first, or None.
+    """The one known mistake with right values that breaks the same law first, in the same manner, or None.
 
-    law_broken_by(function): the name of the first law that it breaks, or None.
+    law_broken_by(function, seen): the first law that it breaks and what it raises there, to compare with `broken`.
     """
     matching = []
     for name, wrong in mistakes.items():
@@ -197,9 +197,13 @@ def explain_gradient(exercise, case, seen, expected):
 
 
 def break_law(law, function, cases, generator):
-    """How `function` breaks a law, in words; None when it holds. An exception breaks it."""
+    """How `function` breaks a law: (words, kind of an exception or None); (None, None) when it holds.
+
+    An exception breaks a law, but not in the way of a function that runs.
+    """
     try:
-        return law.broken(function, cases, generator)
+        return law.broken(function, cases, generator), None
     except Exception as error:  # the function is the learner's, and may raise anything
         raised = tell(error)
-        return f"it raises {raised.kind}: {raised.text.strip().splitlines()[0] if raised.text.strip() else ''}"
+        first = raised.text.strip().splitlines()[0] if raised.text.strip() else ""
+        return f"it raises {raised.kind}: {first}", raised.kind

@@ -85,9 +85,9 @@ class _Examination:
         for i, (seen, want) in enumerate(zip(self.observed, self.expected, strict=True)):
             if gradient_deviation(seen.gradients, want.gradients) > SINGLE:
                 return self._explain_gradient(i)
-        law, how = self._broken_law(self.answer)
+        law, how, raised = self._broken_law(self.answer)
         if law:
-            return self._explain_law(law.name, f"{law.name}: {how}. {law.question}", None)
+            return self._explain_law(law.name, f"{law.name}: {how}. {law.question}", None, raised)
         return Outcome(self.exercise.name, PASSED, note=self._precision(), seed=self.seed)
 
     def _observe(self):
@@ -123,7 +123,7 @@ class _Examination:
         problem = explain_kind(seen.output, want.output, case)
         if problem:
             return self._say(WRONG, problem, first)
-        law, how = self._broken_law(self.answer)
+        law, how, _ = self._broken_law(self.answer)
         if law:
             return self._say(WRONG, f"{law.name}: {how}. {law.question}", first, law=law.name)
         return self._say(WRONG, explain_values(seen.output, want.output), first)
@@ -135,26 +135,26 @@ class _Examination:
         text = explain_gradient(self.exercise, self.cases[first], self.observed[first], self.expected[first])
         return self._say(WRONG, text, first, law="gradient")
 
-    def _explain_law(self, law_name, text, first):
+    def _explain_law(self, law_name, text, first, raised=None):
         def first_law(wrong, seen):
             if any(one.changed for one in seen):
-                return UNCHANGED
-            law, _ = self._broken_law(wrong)
-            return law.name if law else None
+                return UNCHANGED, None
+            law, _, raised = self._broken_law(wrong)
+            return law and law.name, raised
 
-        name = recognise_law(self.mistakes, first_law, law_name, self.cases, self.expected, self.seed)
+        name = recognise_law(self.mistakes, first_law, (law_name, raised), self.cases, self.expected, self.seed)
         if name:
             return self._name(name, first, law_name)
         return self._say(WRONG, text, first, law=law_name)
 
     def _broken_law(self, function):
-        """The first law that a function breaks and how: (law, words), or (None, None)."""
+        """The first law that a function breaks, how, and what it raised there: (law, words, kind); Nones otherwise."""
         with time_limit(self.seconds):
             for law in (*EVERYWHERE, *self.exercise.laws):
-                how = break_law(law, function, self.cases, torch.Generator().manual_seed(self.seed))
+                how, raised = break_law(law, function, self.cases, torch.Generator().manual_seed(self.seed))
                 if how:
-                    return law, how
-        return None, None
+                    return law, how, raised
+        return None, None, None
 
     def _precision(self):
         pairs = zip(self.observed, self.expected, strict=True)

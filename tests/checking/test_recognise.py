@@ -2,7 +2,8 @@
 
 import torch
 
-from course_lib.checking import FAILED, WRONG, Case, Exercise, examine, mistake
+from course_lib.checking import FAILED, WRONG, Case, Exercise, Law, examine, mistake
+from course_lib.checking.laws import call, close
 
 
 def double(x):
@@ -102,3 +103,31 @@ def test_a_tensor_without_axes_counts_as_the_number_in_it():
     wrong = examine(NUMBER, lambda x: torch.tensor(x) / 7)
     assert wrong.status == WRONG and "where" not in wrong.message.split("\n")[0], "its kind is right"
     assert examine(NUMBER, lambda x: torch.tensor([x]) / 3).status == WRONG, "an axis of length 1 is an axis"
+
+
+def _very_long(function, cases, generator):
+    row = torch.arange(9.0, dtype=torch.float64)
+    return None if close(call(function, Case("very long", (row,))), 2 * row) else "a row of 9 is not doubled"
+
+
+@mistake("Very long rows are tripled. What is different there?", source="a toy that only a law sees")
+def triples_very_long_rows(x):
+    return (3 if x.numel() > 8 else 2) * x
+
+
+WITH_A_LAW = Exercise(
+    name="double", reference=double, cases=cases, accepts=(), hints=("Twice.",), mistakes=(triples_very_long_rows,),
+    laws=(Law("any length", _very_long, "Which length do you count on?"),),
+)  # fmt: skip
+
+
+def test_an_exception_in_a_law_is_not_the_mistake_that_breaks_it_in_value():
+    def refuses_very_long_rows(x):
+        if x.numel() > 8:
+            raise KeyError("nine")
+        return 2 * x
+
+    assert examine(WITH_A_LAW, triples_very_long_rows.wrong).mistake == "triples_very_long_rows"
+    outcome = examine(WITH_A_LAW, refuses_very_long_rows)
+    assert (outcome.status, outcome.law, outcome.mistake) == (WRONG, "any length", None)
+    assert "it raises KeyError" in outcome.message
