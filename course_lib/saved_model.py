@@ -80,7 +80,7 @@ def load_model(path=None, device="cpu"):
         with torch.random.fork_rng(devices=[]):  # the first weights are drawn, and overwritten at once
             model = Transformer(len(source), len(target), **state["sizes"])
         model.load_state_dict(state["weights"])
-    except (TypeError, ValueError, RuntimeError, KeyError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:
         raise CheckpointError(path, f"its parts do not fit together: {error}") from error
     return Trained(model.to(device).eval(), source, target, state["sizes"], state["longest"], state["settings"])
 

@@ -18,7 +18,7 @@ from course_lib.data.batches import training_batches
 from course_lib.device import pick_device
 from course_lib.saved_model import FILE, Trained, model_folder, save_model
 from course_lib.training import fit, sequence_loss
-from course_lib.training.checkpoints import CheckpointError
+from course_lib.training.checkpoints import CheckpointError, write_whole
 from course_lib.training.live_curve import draw
 from course_lib.training.processes import joined, loss_together, part_of, this_process
 from course_lib.training.resuming import fingerprint
@@ -209,9 +209,7 @@ def _readable(scores):
 
 
 def _write_json(path, content):
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    write_whole(path, f"{json.dumps(content, indent=1, ensure_ascii=False)}\n".encode())
 
 
 def _refuse(error, rank):

@@ -22,7 +22,7 @@ class Task(NamedTuple):
     """training: list of (source ids, target ids). held_out: batches for the loss. longest: tokens to write at most.
 
     scores: function model -> {name: value}, how good it is while it trains. final: function model -> {name: text or
-    value}, once at the end, on sentences that played no part before.
+    value}, once at the end; of text, on sentences that played no part before.
     """
 
     training: list

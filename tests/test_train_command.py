@@ -49,6 +49,19 @@ def tsv(tmp_path):
     return path
 
 
+def test_minutes_are_sixty_seconds_each(tsv, tmp_path, monkeypatch):
+    given, real = {}, fit
+
+    def two_steps(*arguments, **options):
+        given.update(options)
+        return real(*arguments, **options | {"steps": 2, "seconds": None})
+
+    monkeypatch.setattr(train_command, "fit", two_steps)
+    settings = {name: value for name, value in TEXT.items() if name != "steps"}
+    assert train_command.main(tsv, tmp_path / "timed", minutes=1.5, **settings) == 0
+    assert given["seconds"] == 90 and given["steps"] > 10**6
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """The folder of a grammar run that was never stopped."""

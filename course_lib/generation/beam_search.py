@@ -70,7 +70,6 @@ def beam(step, state, *, width, bos, eos, pad, max_length, batch_size, alpha=0.0
         done = bound <= finished.scores[:, -1:]
         if length == max_length or done.all():
             break
-        scores = scores.masked_fill(done, -math.inf)
         ids = _rows_of(ids, places)  # (B, k, 1 + length)
         state = state.select((first + parents.gather(1, places)).flatten())
     return _trimmed(finished, eos)

@@ -35,12 +35,16 @@ def write_checkpoint(path, state):
     if foreign := torch.serialization.get_unsafe_globals_in_checkpoint(buffer):
         raise CheckpointError(path, f"it could not be read back, since the state holds a {', a '.join(foreign)}")
     payload = buffer.getbuffer()
+    write_whole(path, MAGIC + VERSION.to_bytes(4, "big") + hashlib.sha256(payload).digest(), payload)
+
+
+def write_whole(path, *parts):
+    """Write a file whole or not at all: `path` is as before until all parts, bytes, are on the disk."""
     target = Path(path).resolve()  # of a link, the file it leads to
     temporary = target.with_name(f"{target.name}.tmp")  # always the same, so that killed runs leave one at most
     try:
         with temporary.open("wb") as file:
-            file.write(MAGIC + VERSION.to_bytes(4, "big") + hashlib.sha256(payload).digest())
-            file.write(payload)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())  # or the new name could reach the disk before the content
         os.replace(temporary, target)

@@ -71,7 +71,8 @@ def fit(model, batches, loss_fn, *, steps, seconds=None, lr=None, optimizer=None
     than before go on with a run that is through. In smoke mode the file is neither read nor written.
     progress, curve: show a bar; draw the curve in a notebook.
     A model in `DistributedDataParallel` is trained as it is, by one call in each process, each with its own part of
-    every batch. Process 0 writes the checkpoint and all read it; `evaluate` gets the model inside.
+    every batch. Process 0 writes the checkpoint and all read it; `evaluate` gets the model inside. After a stop the
+    other processes draw other numbers for dropout than they would have.
     Raises ValueError for arguments that do not fit, CheckpointError (one of them) for a checkpoint that is damaged or
     of another run, FloatingPointError when the loss is no longer a finite number.
     """

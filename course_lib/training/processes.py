@@ -34,13 +34,13 @@ def this_process(device):
     if count == 1:
         return Processes(0, 1, device)
     if device.type == "cuda":
-        local = int(os.environ["LOCAL_RANK"])
-        if local >= torch.cuda.device_count():
+        here, chips = int(os.environ["LOCAL_WORLD_SIZE"]), torch.cuda.device_count()
+        if here > chips:  # each process sees it, the first one too, which alone speaks
             raise ValueError(
-                f"torchrun: process {local} of this machine has no GPU of its own, there are "
-                f"{torch.cuda.device_count()}. Start fewer processes, or set COURSE_DEVICE=cpu"
+                f"torchrun: there are {here} processes on this machine, but only {chips} GPUs. Start fewer, or set "
+                "COURSE_DEVICE=cpu"
             )
-        device = torch.device("cuda", local)
+        device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
     elif device.type != "cpu":
         raise ValueError(f"torchrun: processes share gradients on CUDA and CPU, not on {device}. Set COURSE_DEVICE=cpu")
     return Processes(int(os.environ["RANK"]), count, device)

@@ -72,14 +72,22 @@ def train_together(rank, folder):
     """One of two processes: three runs, whose weights it writes down."""
     distributed.init_process_group("gloo", f"file://{folder / 'meet'}", rank=rank, world_size=2)
 
-    def run(steps, dropout=0.0, **options):
+    drawn = []
+
+    def draws(model, batch):
+        drawn.append(torch.rand(4))
+        return squared_error(model, batch)
+
+    def run(steps, dropout=0.0, loss_fn=squared_error, **options):
         model = two_layers(dropout)
         options |= {"lr": 0.01, "evaluate": lambda model: {"bias": model[0].bias.sum()}}
-        history = fit(DistributedDataParallel(model), halves(rank), squared_error, steps=steps, **options)
+        history = fit(DistributedDataParallel(model), halves(rank), loss_fn, steps=steps, **options)
         assert history.steps == steps and len(history.metrics) >= 1
         return model.state_dict()
 
     state = {"whole": run(6), "dropout": run(6, 0.5)}
+    run(1, loss_fn=draws)
+    state["drawn"] = drawn[0]
     distributed.barrier()
     run(4, checkpoint=folder / "run.pt", checkpoint_every=2)
     distributed.barrier()
@@ -97,6 +105,7 @@ def test_two_processes_train_one_model(tmp_path, processes):
         process.join(60)
         assert process.exitcode == 0
     first, second = (torch.load(tmp_path / f"{rank}.pt", weights_only=True) for rank in range(2))
+    assert not torch.equal(first.pop("drawn"), second.pop("drawn")), "each drops other numbers"
     alone = two_layers()
     fit(alone, make_batches(), squared_error, steps=6, lr=0.01)
     for name, weight in alone.state_dict().items():
