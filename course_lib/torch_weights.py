@@ -87,7 +87,7 @@ def stacks_to_torch(encoder, decoder):
     theirs = nn.Transformer(
         encoder.blocks[0].feed_forward.d_model,
         encoder.blocks[0].self_attention.num_heads,
-        # Nested tensors would cut padding out of what the encoder returns, so that shapes differ from training's.
+        # With nested tensors padding comes back as zeros in evaluation, and as something else in training.
         custom_encoder=_stack_of_torch(nn.TransformerEncoder, encoder, enable_nested_tensor=False),
         custom_decoder=_stack_of_torch(nn.TransformerDecoder, decoder),
         batch_first=True,

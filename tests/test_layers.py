@@ -203,5 +203,6 @@ def test_dropout_at_its_ends(share):
     assert not dropout(x, 1.0).any() and dropout(x, share).isfinite().all()
     assert dropout(torch.empty(0, D), 0.5).shape == (0, D) and dropout(torch.tensor(1.0), 0.5).shape == ()
     for wrong in (-0.1, 1.5):
-        with pytest.raises(ValueError, match="between 0 and 1"):
-            dropout(x, wrong)
+        for training in (True, False):
+            with pytest.raises(ValueError, match="between 0 and 1"):
+                dropout(x, wrong, training)

@@ -5,7 +5,8 @@ import traitlets
 
 from course_lib import figures
 
-from .base import Explorable, best, fixed, module, numbers, rounded, token_list
+from .base import MARK, Explorable, best, fixed, module, numbers, rounded, token_list
+from .tokens import plain, seen
 
 
 class Alignment(Explorable):
@@ -47,11 +48,11 @@ class Alignment(Explorable):
     def sentence(self):
         row = self.shown()[self.row]
         most = best(row)
-        values = {"step": self.row + 1, "all": len(self.target_tokens), "token": _seen(self.target_tokens[self.row])}
+        values = {"step": self.row + 1, "all": len(self.target_tokens), "token": seen(self.target_tokens[self.row])}
         if not row.any():
             return self.say("nothing", **values)
         shares = {"share": fixed(row[most]), "total": fixed(row.sum())}
-        return self.say("sentence", **values, most=_seen(self.source_tokens[most]), at=most + 1, **shares)
+        return self.say("sentence", **values, most=seen(self.source_tokens[most]), at=most + 1, **shares)
 
     def draw(self):
         weights = self.shown()
@@ -60,23 +61,15 @@ class Alignment(Explorable):
         figure, (axes,) = figures.panels(width=min(7.0, 1.6 + 0.32 * columns), height=min(6.0, 1.2 + 0.28 * rows))
         axes.imshow(weights, vmin=0, vmax=1, aspect="auto")
         axes.grid(False)
-        names = [_plain(token) for token in self.source_tokens]
+        names = [plain(token) for token in self.source_tokens]
         axes.set_xticks(range(columns), names, rotation=90 if max(map(len, names)) > 2 else 0, fontsize=8)
-        axes.set_yticks(range(rows), [_plain(token) for token in self.target_tokens], fontsize=8)
-        axes.axhline(self.row - 0.5, color="#D55E00")
-        axes.axhline(self.row + 0.5, color="#D55E00")
+        axes.set_yticks(range(rows), [plain(token) for token in self.target_tokens], fontsize=8)
+        axes.axhline(self.row - 0.5, color=MARK)
+        axes.axhline(self.row + 0.5, color=MARK)
         if self.source_length < columns:
-            axes.axvline(self.source_length - 0.5, color="#D55E00", linestyle="--")
+            axes.axvline(self.source_length - 0.5, color=MARK, linestyle="--")
         axes.set(xlabel=self.say("source"), ylabel=self.say("target"))
         return figure
-
-
-def _seen(token):
-    return token if token.strip() else "␣"
-
-
-def _plain(token):
-    return _seen(token).replace("$", r"\$")  # else matplotlib reads a formula
 
 
 def alignment(weights, source_tokens, target_tokens, source_length=None, view="lines", lang="en"):

@@ -5,6 +5,7 @@ a kernel sees is the PNG and the sentence; `to_html` writes a page that works al
 """
 
 import base64
+import functools
 import html
 import json
 import math
@@ -14,6 +15,7 @@ from importlib import resources
 from pathlib import Path
 
 import anywidget
+import matplotlib as mpl
 import numpy as np
 import traitlets
 
@@ -23,6 +25,8 @@ from .words import LANGUAGES, words
 
 MOST_TOKENS = 64
 DIGITS = 4  # of the numbers that go to the page
+MARK = figures.LINES[1]  # what is looked at
+COLOURS = mpl.colormaps["cividis"].resampled(10)  # as the page has them
 IMPORT = re.compile(r"^import .* from \"\./shared\.js\";\n", re.MULTILINE)
 STATIC = resources.files("course_lib.explore").joinpath("static")
 
@@ -100,7 +104,7 @@ class Explorable(anywidget.AnyWidget):
 def numbers(value, name, *shape):
     """`value` (array, tensor or lists) as a float array of that shape; None stands for any length."""
     if hasattr(value, "detach"):
-        value = value.detach().cpu().numpy()
+        value = value.detach().cpu().double().numpy()  # numpy has no bfloat16
     array = np.asarray(value, dtype=float)
     if array.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("any" if length is None else str(length) for length in shape)
@@ -149,3 +153,11 @@ def problem(error):
 def rounded(array):
     """Nested lists for the page, four digits."""
     return np.round(array, DIGITS).tolist()
+
+
+def name_of(function, otherwise):
+    """How a function is called in a sentence: a partial as what it is a partial of, a lambda `otherwise`."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = getattr(function, "__name__", type(function).__name__)
+    return otherwise if name == "<lambda>" else name

@@ -148,7 +148,8 @@ def measure(blocks, x, switches, cotangent, others, mask=None):
                 shown[name].append(list(values))
         along = [one["input"][0] for one in walked] + [output_of(walked[-1])[0]]
         lengths = [float(vectors.norm(dim=-1).mean()) for vectors in along]
-        shown |= {"mean_length": _digits(lengths), "mean_alike": _digits([likeness(vectors) for vectors in along])}
+        ends = [rows[0] for rows in shown["alike"]] + [shown["alike"][-1][-1]]
+        shown |= {"mean_length": _digits(lengths), "mean_alike": ends}
     return shown | {"gradient": _digits(gradient_norms(blocks, x, switches, cotangent, mask))}
 
 

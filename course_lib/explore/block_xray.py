@@ -6,23 +6,21 @@ All 32 states are computed once (`block_stages`), so the page needs no kernel; t
 import math
 from decimal import ROUND_HALF_UP, Decimal
 
-import matplotlib as mpl
 import numpy as np
 import traitlets
 from matplotlib.patches import Rectangle
 
 from course_lib import figures
 
-from .base import Explorable, fixed, module
+from .base import COLOURS, MARK, Explorable, fixed, module
 from .block_stages import NAMES, ORDERS, Switches, blocks_of, key_of, mask_of, measure_all, vectors_of
+from .tokens import plain, seen
 
 PARTS = ("attention", "feed_forward", "shortcuts", "norms")
 CURVES = ("mean_length", "mean_alike", "gradient")
 GROWN, FADED, ALIKE = 3, 10, 0.95  # from what factors, and what mean cosine, on it is said in words
 NUMBERS = 8  # beyond so many tokens a cell of the picture has no room for its number
-MARK = "#D55E00"
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-COLOURS = mpl.colormaps["cividis"].resampled(10)  # as the page has them
 
 
 class BlockXray(Explorable):
@@ -95,7 +93,7 @@ class BlockXray(Explorable):
             parts.append(self.say(f"is_{self.order}"))
         if not (self.attention and self.feed_forward):
             parts.append(self.say("adds_nothing" if self.shortcuts else "hands_on"))
-        values = {"block": self.block, "at": self.token, "token": _seen(self.tokens[self.token])}
+        values = {"block": self.block, "at": self.token, "token": seen(self.tokens[self.token])}
         values |= {"first": short(lengths[0]), "last": short(lengths[-1])}
         parts.append(self.say("walk", **values, heard=self.heard()[-1], count=len(self.tokens)))
         values = {"blocks": len(self.d_ff), "first": short(mean[0]), "last": short(mean[-1])}
@@ -143,8 +141,7 @@ def _draw_table(axes, shown):
         for name in shown.stages[shown.order]
     ]
     axes.set_yticks(range(len(rows)), rows, fontsize=7)
-    names = [_seen(token) if len(token) < 8 else f"{token[:6]}…" for token in shown.tokens]
-    axes.set_xticks(range(len(names)), [name.replace("$", r"\$") for name in names], rotation=90, fontsize=7)
+    axes.set_xticks(range(len(shown.tokens)), [plain(token, 7) for token in shown.tokens], rotation=90, fontsize=7)
     axes.tick_params(length=0)
     frame = Rectangle((shown.token - 0.48, -0.48), 0.96, len(rows) - 0.04, fill=False, edgecolor=MARK, lw=2)
     axes.add_patch(frame)
@@ -213,10 +210,6 @@ def _is_off(shown, stage):
     """Whether the switch that a stage stands for is off."""
     part = {"sum": "shortcuts", "norm": "norms", "hidden": "feed_forward"}.get(_word(stage), stage)
     return part != "input" and not getattr(shown, part)
-
-
-def _seen(token):
-    return token if token.strip() else "␣"
 
 
 def block_xray(

@@ -10,9 +10,9 @@ import traitlets
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from .base import Explorable, fixed, module
+from .base import MARK, Explorable, fixed, module
 from .decode_runs import all_runs, check, ids_in, longest
-from .tokens import chance, seen, shorten
+from .tokens import chance, plain, seen, shorten
 
 MOST_LETTERS = 9  # of a token in the line of steps
 
@@ -116,17 +116,17 @@ class DecodeStepper(Explorable):
 def picture(explorable, lines, error):
     """The line of steps as a table, with the top five of the present step beside it, as a matplotlib figure."""
     say, step = explorable.say, explorable.step
-    longest_name = max(len(plain(line[name]).encode()) for line in lines for name in ("reads", "writes"))
+    longest_name = max(len(plain(line[name], MOST_LETTERS).encode()) for line in lines for name in ("reads", "writes"))
     wide = max(0.42, 0.1 + 0.08 * longest_name) * len(lines)  # inches of the line of steps
     figure = Figure(figsize=(4.6 + wide, 2.6), dpi=100, layout="constrained")
     table, bars = figure.subplots(1, 2, width_ratios=(1.2 + wide, 2.6))
     names = ("reads", "writes", "without", "moved")
     moved = np.full((len(names), len(lines)), np.nan)
     for at, line in enumerate(lines):
-        texts = [plain(line["reads"]), plain(line["writes"]), "", ""]
+        texts = [plain(line["reads"], MOST_LETTERS), plain(line["writes"], MOST_LETTERS), "", ""]
         differs = line["writes"] != line["without"]
         if error and at >= error[0] - 1:
-            texts[2] = plain(line["without"] or "–") if differs else "="
+            texts[2] = plain(line["without"] or "–", MOST_LETTERS) if differs else "="
             if line["moved"] is not None:
                 moved[3, at], texts[3] = line["moved"], fixed(line["moved"])
         for row, text in enumerate(texts):
@@ -143,24 +143,19 @@ def picture(explorable, lines, error):
     table.set_xlabel(say("step"))
     for at, row, tall, style in ((step - 1, 0, 4, "-"), (error[0] - 1 if error else -1, 0, 1, ":")):
         if 0 <= at < len(lines):
-            edge = {"fill": False, "edgecolor": "#D55E00", "linewidth": 2, "linestyle": style}
+            edge = {"fill": False, "edgecolor": MARK, "linewidth": 2, "linestyle": style}
             table.add_patch(Rectangle((at - 0.47, row - 0.47), 0.94, tall - 0.06, **edge))
     if step <= len(lines):
         tokens, shares = lines[step - 1]["top"], lines[step - 1]["shares"]
         bars.barh(range(len(tokens)), shares)
         for at, share in enumerate(shares):
             bars.text(share + 0.03, at, chance(share), va="center", fontsize=9)
-        bars.set_yticks(range(len(tokens)), [plain(token) for token in tokens])
+        bars.set_yticks(range(len(tokens)), [plain(token, MOST_LETTERS) for token in tokens])
     bars.set(xlim=(0, 1.35), xticks=(0, 0.5, 1))
     bars.grid(False)
     bars.invert_yaxis()
     bars.set_title(say("next", step=step), fontsize=10)
     return figure
-
-
-def plain(token):
-    """A token as matplotlib draws it, which reads a formula between dollars."""
-    return shorten(seen(token), MOST_LETTERS).replace("$", r"\$")
 
 
 def decode_stepper(model, batch, vocabulary, *, source="", max_length=16, lang="en",

@@ -5,21 +5,19 @@ The page draws; the kernel asks `ablate`, the learner's own function, what the m
 
 import math
 
-import matplotlib as mpl
 import numpy as np
 import traitlets
 from matplotlib.patches import Rectangle
 
 from course_lib import figures
 
-from .base import Explorable, best, fixed, module, token_list
+from .base import COLOURS, MARK, Explorable, best, fixed, module, name_of, token_list
 from .head_maps import ask, maps_of, pooled, row_difference
+from .tokens import plain, seen
 
 NUMBERS = 8  # beyond so many heads the picture has no room for numbers
 CELLS = 6_000  # of all small maps of the picture together, which keeps it small
 LABELS = 24  # so many tokens a map of the picture has room for: of more, every second one and so on; half for two maps
-MARK = "#D55E00"
-COLOURS = mpl.colormaps["cividis"].resampled(10)  # as the page has them
 
 
 class HeadGrid(Explorable):
@@ -104,9 +102,9 @@ class HeadGrid(Explorable):
             "looks" if weights[most] > 0 else "nothing",
             name=self._named(getattr(self, which)),
             row=self.row,
-            query=_seen(self.target_tokens[self.row]),
+            query=seen(self.target_tokens[self.row]),
             column=most,
-            token=_seen(self.source_tokens[most]),
+            token=seen(self.source_tokens[most]),
             share=fixed(weights[most]),
         )
 
@@ -176,19 +174,11 @@ def _draw_map(axes, shown, weights):
     axes.grid(False)
     for tokens, put, turn in ((shown.source_tokens, axes.set_xticks, 90), (shown.target_tokens, axes.set_yticks, 0)):
         step = math.ceil(len(tokens) / (LABELS // 2 if shown.second else LABELS))
-        names = [f"{at} {_short(token)}" for at, token in enumerate(tokens)][::step]
+        names = [f"{at} {plain(token, 8)}" for at, token in enumerate(tokens)][::step]
         put(range(0, len(tokens), step), names, rotation=turn, fontsize=7)
     axes.set(xlabel=shown.say("key"), ylabel=shown.say("query"))
     size = (weights.shape[1] - 0.04, 0.96)
     axes.add_patch(Rectangle((-0.48, shown.row - 0.48), *size, fill=False, edgecolor=MARK, lw=2, clip_on=False))
-
-
-def _seen(token):
-    return token if token.strip() else "␣"
-
-
-def _short(token):
-    return (_seen(token) if len(token) < 9 else f"{token[:7]}…").replace("$", r"\$")  # else matplotlib reads a formula
 
 
 def _pair(head):
@@ -220,8 +210,8 @@ def head_grid(
         if given is None:
             raise ValueError(f"{name}: expected {count} tokens, got none. Give tokens, or both sides' own")
         sides[name] = token_list(given, called, count)
-    function = getattr(ablate, "__name__", type(ablate).__name__) if ablate else ""
+    function = name_of(ablate, "ablate") if ablate else ""
     return HeadGrid(
-        ablate, maps=maps, **sides, function="ablate" if function == "<lambda>" else function,
+        ablate, maps=maps, **sides, function=function,
         opened=_pair(opened), second=_pair(second), row=row, off=off, stretch=stretch, lang=lang,
     )  # fmt: skip

@@ -11,12 +11,12 @@ from matplotlib.patches import Rectangle
 
 from course_lib import figures
 
-from .base import Explorable, fixed, module, token_list
+from .base import MARK, Explorable, fixed, module, name_of, token_list
 from .mask_answers import CHANGED, answer, build_mask, draw_vectors, findings, own_attention
+from .tokens import plain, seen
 
 MOST_TOKENS = 16
 NUMBERS = 8  # beyond so many tokens a cell of the picture has no room for its number
-MARK = "#D55E00"
 
 
 class MaskBuilder(Explorable):
@@ -100,8 +100,7 @@ class MaskBuilder(Explorable):
         if found["peeks"]:
             parts.append(self.say("peeks", count=len(found["peeks"]), most=_amount(max(map(abs, found["peeks"])))))
         if self.changed is not None:
-            token, moved = self.tokens[self.changed], found["moved"]
-            token = token if token.strip() else "␣"
+            token, moved = seen(self.tokens[self.changed]), found["moved"]
             parts.append(self.say("moved" if moved else "still", at=self.changed, token=token, rows=_listed(moved)))
             leak = {"rows": _listed(found["leaks"]), "most": _amount(found["most"])}
             parts.append(self.say("leak" if found["leaks"] else "tight", **leak))
@@ -113,8 +112,7 @@ class MaskBuilder(Explorable):
         count = len(self.tokens)
         wide, high = min(4.6, 2.6 + 0.16 * count), min(4.2, 1.9 + 0.2 * count)
         figure, (grid, bars) = figures.panels(2, width=wide, height=high)
-        short = [token if len(token) < 11 else f"{token[:9]}…" for token in self.tokens]
-        names = [f"{at} {token}".replace("$", r"\$") for at, token in enumerate(short)]
+        names = [f"{at} {plain(token, 10)}" for at, token in enumerate(self.tokens)]
         for axes in (grid, bars):
             axes.set_yticks(range(count), names, fontsize=8)
         grid.set_xticks(range(count), names, rotation=90, fontsize=8)
@@ -187,6 +185,6 @@ def mask_builder(attend, tokens, causal=False, padding=0, changed=None, lang="en
     vectors, others = draw_vectors(len(tokens))
     return MaskBuilder(
         attend, tokens=token_list(tokens, "tokens", len(tokens)), causal=causal, padding=padding, changed=changed,
-        function=getattr(attend, "__name__", type(attend).__name__) if attend else "",
+        function=name_of(attend, "attend") if attend else "",
         vectors=vectors, others=others, lang=lang,
     )  # fmt: skip

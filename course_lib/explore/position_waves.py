@@ -3,7 +3,6 @@
 Everything is computed in the page from the state; this is its twin.
 """
 
-import matplotlib as mpl
 import numpy as np
 import torch
 import traitlets
@@ -12,14 +11,12 @@ from course_lib import figures
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.positions import sinusoidal_encoding
 
-from .base import Explorable, fixed, module, rounded
+from .base import COLOURS, MARK, Explorable, fixed, module, rounded
 
 BASES = [100.0, 1000.0, 10_000.0, 100_000.0]
 MOST_POSITIONS, MOST_WIDTH = 128, 128
 WINDOW, FAR = 16, 24  # positions of the waves and distances that the picture shows: more would be a thicket
 CLOCKS = 5  # from the fastest pair to the slowest
-MARK = "#D55E00"
-COLOURS = mpl.colormaps["cividis"].resampled(10)  # as the page has them
 
 TOKENS = ["고양이", "가", "강아지", "를", "본다"]
 VERB = TOKENS.index("본다")

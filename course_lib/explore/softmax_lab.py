@@ -9,6 +9,7 @@ from matplotlib.ticker import NullFormatter, NullLocator
 from course_lib import figures
 
 from .base import Explorable, best, fixed, module, numbers, rounded, softmax, token_list
+from .tokens import plain, seen
 
 WIDTHS = [2**power for power in range(2, 11)]  # 4 to 1024
 COLDEST, HOTTEST = 0.1, 10.0
@@ -122,7 +123,7 @@ class SoftmaxLab(Explorable):
             how=self.say("divided" if self.root else "raw"),
             temperature=_plain(self.temperature),
             variance=_plain(self.variance()),
-            token=self.tokens[most] if self.tokens[most].strip() else "␣",
+            token=seen(self.tokens[most]),
             share=fixed(weights[most]),
             entropy=fixed(self.entropy()),
             most=fixed(math.log2(len(weights))),
@@ -135,8 +136,7 @@ class SoftmaxLab(Explorable):
         weights = self.weights()
         places = range(len(weights))
         bars.barh(places, weights)
-        short = [token if len(token) < 13 else f"{token[:11]}…" for token in self.tokens]
-        bars.set_yticks(places, [token.replace("$", r"\$") for token in short], fontsize=8)
+        bars.set_yticks(places, [plain(token, 12) for token in self.tokens], fontsize=8)
         for place, weight in zip(places, weights, strict=True):
             bars.text(weight + 0.02, place, fixed(weight), va="center", fontsize=8)
         bars.set(xlim=(0, 1.2), ylim=(len(weights) - 0.5, -0.5), xticks=[0, 0.5, 1])

@@ -18,3 +18,9 @@ def seen(token):
 def shorten(text, most):
     """At most so many letters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def plain(token, most=None):
+    """A token as matplotlib draws it, which reads a formula between dollars. most: letters, None for all of them."""
+    token = seen(token)
+    return (token if most is None else shorten(token, most)).replace("$", r"\$")

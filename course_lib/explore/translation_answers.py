@@ -60,8 +60,7 @@ def _answer(result, shape):
     missing = [part for part in PARTS if not hasattr(result, part)]
     if missing:
         raise TypeError(f"it must return a Translation, got a {type(result).__name__} without {', '.join(missing)}")
-    cross = result.cross
-    cross = numbers(cross.double() if hasattr(cross, "double") else cross, "cross", None, None, None, None)
+    cross = numbers(result.cross, "cross", None, None, None, None)
     layers, heads, T, S = cross.shape
     if not cross.size:
         raise ValueError(f"cross: expected (layers, heads, T, S), each at least 1, got {cross.shape}")

@@ -3,12 +3,10 @@
 The page draws; the kernel asks `translate`, the learner's own model, about what is typed (`translation_answers`).
 """
 
-import functools
-
 import numpy as np
 import traitlets
 
-from .base import Explorable, best, fixed, module
+from .base import Explorable, best, fixed, module, name_of
 from .tokens import chance, seen
 from .translation_answers import ask, ask_all, shape_of
 from .translator_picture import picture
@@ -130,17 +128,9 @@ def translator(translate, examples, *, text=None, layer=None, head=None, row=0, 
     wrong = next((text for text in texts if not isinstance(text, str) or len(text) > LONGEST), None)
     if wrong is not None:
         raise TypeError(f"examples: expected sentences of at most {LONGEST} letters, got {wrong!r:.60}")
-    name = name_of(translate)
+    name = name_of(translate, "translate")
     translations, shape = ask_all(translate, name, texts)
     return Translator(
         translate, text=texts[0] if text is None else text, translations=translations, shape=list(shape), function=name,
         layer=max(0, (shape or (1,))[0] - 1) if layer is None else layer, head=head, row=row, lang=lang,
     )  # fmt: skip
-
-
-def name_of(function):
-    """How a function is called in a sentence; a partial of it has the same name, a lambda is "translate"."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    name = getattr(function, "__name__", type(function).__name__)
-    return "translate" if name == "<lambda>" else name

@@ -8,7 +8,7 @@ from matplotlib.patches import Rectangle
 
 from course_lib import figures
 
-from .base import best, fixed
+from .base import MARK, best, fixed
 from .tokens import chance, seen, shorten
 
 DOTS = 100  # an inch; all lengths below are in dots
@@ -17,7 +17,7 @@ MOST_WRITTEN = 20
 MOST = 940  # a sentence that is longer stands in two columns instead of two rows
 PITCH, GAP, BAR, TOP = 22, 110, 40, 62
 FAINT = 0.15  # the least opacity of a line that can be seen
-MARK, REST = "#D55E00", "#767676"
+REST = "#767676"
 
 
 def picture(shown):

@@ -67,6 +67,7 @@ WRONG = {
     "turned round": (replaced(cross=cross_of(4, 5)), "source holds 5 tokens, but the weights have 4"),
     "too few words": (replaced(target=("I", END)), "target holds 2 tokens, but the weights have 4"),
     "scores": (replaced(cross=torch.full((2, 3, 4, 5), -1.0)), "from 0 to 1. Are they scores before the softmax"),
+    "above one": (replaced(cross=torch.full((2, 3, 4, 5), 1.5)), "from 0 to 1. Are they scores before the softmax"),
     "NaN": (replaced(cross=torch.full((2, 3, 4, 5), math.nan)), "cross holds NaN"),
     "empty": (replaced(target=(), cross=torch.zeros(2, 3, 0, 5)), "each at least 1, got .2, 3, 0, 5."),
     "chances": (replaced(probability=(1.0,)), r"probability must have shape \(4\), got \(1,\)"),

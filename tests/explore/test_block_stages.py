@@ -109,6 +109,9 @@ def test_hearing_is_directed():
     replaced[3, 1] += 1  # token 1 moves where token 3 is replaced, so 1 has heard of 3
     assert heard(x, replaced).nonzero().tolist() == [[1, 3]]
     assert not heard(x, x.repeat(S, 1, 1) + 1e-9).any()
+    for scale in (1e-6, 1e6):
+        assert heard(scale * x, scale * replaced).nonzero().tolist() == [[1, 3]], "by its own length, not in numbers"
+        assert not heard(scale * x, scale * (x.repeat(S, 1, 1) + 1e-9)).any()
 
 
 def test_likeness_is_the_mean_cosine_of_pairs():

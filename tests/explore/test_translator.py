@@ -12,7 +12,8 @@ import torch
 import traitlets
 from PIL import Image
 
-from course_lib.explore.translator import name_of, translator
+from course_lib.explore.base import name_of
+from course_lib.explore.translator import translator
 from course_lib.translation import END, Translation, translate
 
 from ..test_translation import ENGLISH, KOREAN
@@ -189,6 +190,13 @@ def test_the_picture_is_small_and_the_same_each_time(function, text, lang):
     assert "transparency" not in image.info and len(image.convert("RGB").getcolors()) > 8
 
 
+def test_a_long_translation_is_drawn_around_the_token_looked_at():
+    text = "x" * 13  # 40 written tokens
+    assert len(strange(text).target) == 40
+    pictures = [make(strange, [text], text=text, row=row).static_png() for row in (0, 20, 37)]
+    assert len(set(pictures)) == 3 and all(len(picture) <= 20_000 for picture in pictures)
+
+
 def test_the_page_is_whole_and_asks_nobody(tmp_path):
     page = make(strange, ["</script>"]).to_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert "http" not in page.replace("http://www.w3.org", "") and len(page) < 80_000
@@ -202,9 +210,9 @@ def test_korean_says_as_much():
 
 
 def test_a_function_is_called_by_its_name():
-    assert name_of(right) == "right" == name_of(functools.partial(functools.partial(right)))
-    assert name_of(lambda text: text) == "translate" and name_of(WRONG.get) == "get"
-    assert name_of(torch.nn.ReLU()) == "ReLU"
+    assert name_of(right, "it") == "right" == name_of(functools.partial(functools.partial(right)), "it")
+    assert name_of(lambda text: text, "translate") == "translate" and name_of(WRONG.get, "it") == "get"
+    assert name_of(torch.nn.ReLU(), "it") == "ReLU"
 
 
 @pytest.mark.parametrize(

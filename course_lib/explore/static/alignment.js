@@ -1,4 +1,4 @@
-import { View, best, clamp, colour, fixed, html, ink, own, svg } from "./shared.js";
+import { View, best, clamp, colour, fixed, html, ink, own, seen, svg } from "./shared.js";
 
 const ROW = 24, GAP = 180, BAR = 60, NUMBERS = 12; // beyond so many columns a cell has no room for its number
 const FAINT = 0.15; // the least opacity of a line that can be seen
@@ -144,8 +144,7 @@ function render({ model, el }) {
     });
   });
 }
-/** A token as it is drawn: spaces can be seen, and nothing is too long. */
-const seen = (token) => (token.trim() === "" ? "␣" : token);
+/** A token as it is drawn: nothing is too long. */
 function cut(token) {
   token = seen(token);
   return token.length > 12 ? `${token.slice(0, 11)}…` : token;

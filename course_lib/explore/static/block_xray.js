@@ -1,4 +1,4 @@
-import { View, clamp, colour, colourBar, fixed, html, ink, svg } from "./shared.js";
+import { View, clamp, colour, colourBar, fixed, html, ink, seen, svg } from "./shared.js";
 
 const PARTS = ["attention", "feed_forward", "shortcuts", "norms"];
 const CURVES = ["mean_length", "mean_alike", "gradient"];
@@ -33,7 +33,7 @@ const power = (at) => (at > -3 && at < 4 ? String(+(10 ** at).toFixed(2)) : `10$
 
 function render({ model, el }) {
   const view = new View(model, el, "block_xray");
-  const tokens = view.get("tokens").map((token) => (token.trim() ? token : "␣")), widths = view.get("d_ff"), states = view.get("states");
+  const tokens = view.get("tokens").map(seen), widths = view.get("d_ff"), states = view.get("states");
   const boxes = PARTS.map((part) => view.checkbox(part, (value) => view.set({ [part]: value })));
   const order = view.select("order", ["post", "pre"], (value) => view.set({ order: value }));
   const block = view.slider("block", widths.map((_, at) => at + 1), (value) => view.set({ block: value }));

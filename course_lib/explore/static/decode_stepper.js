@@ -1,7 +1,6 @@
-import { View, clamp, colour, fixed, html, ink, own, svg } from "./shared.js";
+import { View, chance, clamp, colour, fixed, html, ink, own, seen, svg } from "./shared.js";
 
 const BAR = 24, NAME = 74, WIDE = 300, LONG = 150; // of the bars: height, room for names, width, length of probability 1
-const SHORT = new Map([["<pad>", "PAD"], ["<bos>", "BOS"], ["<eos>", "EOS"], ["<unk>", "UNK"]]);
 
 /** The error on show: {place, token, steps from there on}; null where none is, or none is possible. */
 export function errorOf(run, symbols, place, name) {
@@ -183,8 +182,6 @@ function toView(box, node) {
   box.scrollLeft += Math.max(0, inner.right + 8 - outer.right) - Math.max(0, names + 8 - inner.left);
 }
 
-const chance = (share) => (share >= 0.0005 ? (Math.floor(share * 1000 + 0.5) / 1000).toFixed(3) : "<0.001");
-const seen = (token) => SHORT.get(token) ?? (token.trim() === "" ? "␣" : token);
 function cut(token) {
   token = seen(token);
   return token.length > 9 ? `${token.slice(0, 8)}…` : token;

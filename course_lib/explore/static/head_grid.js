@@ -1,4 +1,4 @@
-import { View, best, clamp, colourBar, fixed, html, mosaic, own, svg } from "./shared.js";
+import { View, best, clamp, colourBar, fixed, html, mosaic, own, seen, svg } from "./shared.js";
 
 const PATIENCE = 3000; // ms, after which a kernel that says nothing may be absent
 const SMALL = 64, TIGHT = 44; // a mini map's side, and where there are many heads
@@ -16,7 +16,7 @@ export const sharpness = (map) => map.reduce((sum, row) => sum + Math.max(...row
 function render({ model, el }) {
   const view = new View(model, el, "head_grid");
   const maps = view.get("maps"), name = view.get("function"), heads = maps[0].length;
-  const [queries, keys] = ["target_tokens", "source_tokens"].map((side) => view.get(side).map((token) => (token.trim() ? token : "␣")));
+  const [queries, keys] = ["target_tokens", "source_tokens"].map((side) => view.get(side).map(seen));
   const all = maps.flatMap((layer, at) => layer.map((_, head) => [at, head])), same = (a, b) => a[0] === b[0] && a[1] === b[1];
   const minis = {}; // mini maps by head and stretch: each is drawn once
   let waiting = 0, gone = ""; // a timer, and the head for which no kernel answered in time

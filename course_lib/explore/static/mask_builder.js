@@ -1,4 +1,4 @@
-import { View, clamp, colour, fixed, html, ink, own, softmax } from "./shared.js";
+import { View, clamp, colour, fixed, html, ink, own, seen, softmax } from "./shared.js";
 
 const CHANGED = 1e-5; // an output that moves by less has not changed: float32 rounds
 const DENSE = 10; // beyond so many tokens the cells are smaller
@@ -61,7 +61,7 @@ function short(value) {
 
 function render({ model, el }) {
   const view = new View(model, el, "mask_builder");
-  const tokens = view.get("tokens").map((token) => (token.trim() ? token : "␣")), last = tokens.length - 1;
+  const tokens = view.get("tokens").map(seen), last = tokens.length - 1;
   const dense = tokens.length > DENSE, room = dense ? 6 : 10; // letters of a token that are shown
   const cut = (token) => (token.length > room ? `${token.slice(0, room - 1)}…` : token);
   const vectors = view.get("vectors"), others = view.get("others"), name = view.get("function"), scores = scoresOf(vectors);

@@ -45,6 +45,12 @@ export function softmax(scores) {
   return raised.map((part) => part / total);
 }
 
+const SHORT = new Map([["<pad>", "PAD"], ["<bos>", "BOS"], ["<eos>", "EOS"], ["<unk>", "UNK"]]);
+/** A token as it is said: spaces can be seen. */
+export const seen = (token) => SHORT.get(token) ?? (token.trim() === "" ? "␣" : token);
+/** A probability as text with three digits. */
+export const chance = (share) => (share >= 0.0005 ? (Math.floor(share * 1000 + 0.5) / 1000).toFixed(3) : "<0.001");
+
 /** The colours from the lowest value to the highest, with a label at either end. */
 export function colourBar(lowest, highest) {
   const box = html("div"), colours = html("span");

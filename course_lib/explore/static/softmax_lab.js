@@ -1,4 +1,4 @@
-import { View, best, fixed, html, softmax, svg } from "./shared.js";
+import { View, best, fixed, html, seen, softmax, svg } from "./shared.js";
 
 const DIMENSIONS = [4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const TEMPERATURES = [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10];
@@ -38,7 +38,7 @@ const plain = (value) => (value < 1000 ? String(+fixed(value)) : String(Math.flo
 
 function render({ model, el }) {
   const view = new View(model, el, "softmax_lab");
-  const scores = view.get("scores"), tokens = view.get("tokens").map((token) => (token.trim() ? token : "␣"));
+  const scores = view.get("scores"), tokens = view.get("tokens").map(seen);
   const warmth = view.slider("temperature", TEMPERATURES, (value) => view.set({ temperature: value }));
   const width = view.slider("d_k", DIMENSIONS, (value) => view.set({ d_k: value }));
   const root = view.checkbox("root", (value) => view.set({ root: value }));

@@ -1,10 +1,9 @@
-import { View, best, clamp, fixed, html, own, svg } from "./shared.js";
+import { View, best, chance, clamp, fixed, html, own, seen, svg } from "./shared.js";
 
 const PATIENCE = 3000; // ms, after which a kernel that says nothing may be absent
 const LONGEST = 200; // letters of a sentence
 const PITCH = 26, GAP = 130, BAR = 40, NARROW = 24; // pixels: of a column, between the rows, of a bar, of a bar on a phone
 const FAINT = 0.15; // the least opacity of a line that can be seen
-const SHORT = new Map([["<pad>", "PAD"], ["<bos>", "BOS"], ["<eos>", "EOS"], ["<unk>", "UNK"]]);
 
 /** Who looks where in one layer (heads, T, S): in one head, or with null in the mean of all. */
 export function looks(layer, head) {
@@ -219,8 +218,6 @@ function spread(sizes, from, total) {
   const more = (total - sum(sizes)) / sizes.length;
   return sizes.map((size, at) => from + sum(sizes.slice(0, at)) + size / 2 + more * (at + 0.5));
 }
-const chance = (share) => (share >= 0.0005 ? (Math.floor(share * 1000 + 0.5) / 1000).toFixed(3) : "<0.001");
-const seen = (token) => SHORT.get(token) ?? (token.trim() === "" ? "␣" : token);
 function cut(token) {
   const letters = [...seen(token)];
   return letters.length > 12 ? `${letters.slice(0, 11).join("")}…` : letters.join("");
