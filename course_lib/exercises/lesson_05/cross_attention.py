@@ -7,9 +7,10 @@ from torch.nn import functional
 
 from course_lib.checking import Case, Exercise
 from course_lib.checking.laws import hidden_ignored, reordered, rows_independent
+from course_lib.exercises.drawn_masks import patchy, up_to
 
 from .cross_attention_mistakes import MISTAKES
-from .masked_attention import FORBIDDEN, for_masks_of_a_batch, masked_attention, patchy, up_to
+from .masked_attention import FORBIDDEN, for_masks_of_a_batch, masked_attention
 
 
 def cross_attention(X, memory, W_Q, W_K, W_V, mask):

@@ -7,6 +7,7 @@ from torch.nn import functional
 
 from course_lib.checking import Case, Exercise, Law
 from course_lib.checking.laws import call, hidden_ignored, on, reordered
+from course_lib.exercises.drawn_masks import patchy, up_to
 
 from .masked_attention_mistakes import MISTAKES, scaled
 
@@ -23,17 +24,6 @@ def masked_attention(query, key, value, mask):
     filled = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
     weights = torch.softmax(filled, dim=-1).masked_fill(~mask, 0.0)
     return weights @ value, weights
-
-
-def patchy(B, T, S):
-    """A mask that is not the same for two queries: every row and every column hides something and shows something."""
-    place = torch.arange(B)[:, None, None] + torch.arange(T)[:, None] + torch.arange(S)
-    return place % 3 != 0
-
-
-def up_to(S, *lengths):
-    """A mask for all queries: the first `length` keys of each row of the batch. (B, 1, S)"""
-    return (torch.arange(S) < torch.tensor(lengths)[:, None]).unsqueeze(1)
 
 
 def cases(generator):

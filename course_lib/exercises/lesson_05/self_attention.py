@@ -6,8 +6,9 @@ import torch
 
 from course_lib.checking import Case, Exercise
 from course_lib.checking.laws import hidden_ignored, reordered, rows_independent
+from course_lib.exercises.drawn_masks import up_to
 
-from .masked_attention import FORBIDDEN, for_masks_of_a_batch, masked_attention, up_to
+from .masked_attention import FORBIDDEN, for_masks_of_a_batch, masked_attention
 from .self_attention_mistakes import MISTAKES
 
 

@@ -8,6 +8,7 @@ from torch.nn import functional
 from course_lib.checking import Case, Exercise, Law
 from course_lib.checking.laws import call, hidden_ignored, on, reordered, rows_independent
 from course_lib.exercises.attention_laws import divisor
+from course_lib.exercises.drawn_masks import all_shown, patchy, up_to
 from course_lib.exercises.lesson_05.masked_attention import masked_attention
 
 from . import multi_head_attention_mask_mistakes, multi_head_attention_mistakes
@@ -27,21 +28,6 @@ def multi_head_attention(X, memory, W_Q, W_K, W_V, W_O, num_heads, mask):
     value = split_heads(memory @ W_V, num_heads)
     output, weights = masked_attention(query, key, value, mask.unsqueeze(-3))
     return merge_heads(output) @ W_O, weights
-
-
-def all_shown(T, S):
-    return torch.ones(T, S, dtype=torch.bool)
-
-
-def up_to(S, *lengths):
-    """Padding: each sentence's queries see its first `length` keys. (B, 1, S)"""
-    return (torch.arange(S) < torch.tensor(lengths)[:, None]).unsqueeze(1)
-
-
-def patchy(B, T, S):
-    """Another mask for each query, of which none sees nothing. (B, T, S)"""
-    place = torch.arange(B)[:, None, None] + torch.arange(T)[:, None] + torch.arange(S)
-    return place % 3 != 0
 
 
 def shapes():

@@ -8,11 +8,12 @@ from torch.nn import functional
 
 from course_lib.checking import Case, Exercise, Law
 from course_lib.checking.laws import call, close, hidden_ignored, reordered, rows_independent
+from course_lib.exercises.drawn_masks import all_shown, patchy, up_to
 from course_lib.exercises.lesson_05.masked_attention import masked_attention
 
 from . import multi_head_attention_module_mask_mistakes, multi_head_attention_module_mistakes
 from .merge_heads import merge_heads
-from .multi_head_attention import all_shown, full_mask, patchy, up_to
+from .multi_head_attention import full_mask
 from .multi_head_attention_module_mistakes import Layers
 from .split_heads import split_heads
 

@@ -2,9 +2,9 @@
 
 import torch
 
-from course_lib.checking import Case, Exercise, Law
+from course_lib.checking import Case, Exercise
 from course_lib.checking.laws import call, close, rows_independent
-from course_lib.checking.observe import tell
+from course_lib.checking.ways import attempt, one_for_each_way
 
 from .learned_positions_mistakes import MISTAKES
 
@@ -74,12 +74,10 @@ def _past_the_table(function):
     together are two too many.
     """
     X, table = torch.arange(24.0).reshape(2, 4, 3), torch.arange(9.0).reshape(3, 3) ** 2
-    results = []
-    for tokens, start in ((X, 0), (X[:, :2], 2), (X, 1)):
-        try:
-            results.append(call(function, Case("past the table", (tokens, table, start))))
-        except Exception as error:  # which one it is, is what the law asks
-            results.append(tell(error).kind)
+    results = [
+        attempt(lambda tokens=tokens, start=start: call(function, Case("past the table", (tokens, table, start))))
+        for tokens, start in ((X, 0), (X[:, :2], 2), (X, 1))
+    ]
     long, late, far = (result if isinstance(result, str) else "" for result in results)
     if long == "ValueError":
         return "refused" if late == "ValueError" else "overlooks the start"
@@ -91,28 +89,23 @@ def _past_the_table(function):
     return next((what for what, places in ways.items() if close(results[0], X + table[places])), "goes on")
 
 
-def _law(way=None):
-    """Broken by a function that goes this way past the end; without a way, by any that does not refuse."""
-
-    def broken(function, cases, generator):
-        what = _past_the_table(function)
-        return f"past its last row your function {what}" if what == way or not way and what != "refused" else None
-
-    name = f"the table ends ({way})" if way else "the table ends"
-    return Law(name, broken, "What can you compare before you raise the ValueError?")
-
-
-# A law for each way, so that mistakes are told apart; the last one takes what is left.
-WAYS = (
-    "begins again", "stays on the last row", "hands one row to all", "overlooks the start", "goes one position too far",
-    None,
+THE_TABLE_ENDS = one_for_each_way(
+    "the table ends",
+    _past_the_table,
+    right="refused",
+    ways=(
+        "begins again", "stays on the last row", "hands one row to all", "overlooks the start",
+        "goes one position too far",
+    ),
+    where="past its last row your function",
+    question="What can you compare before you raise the ValueError?",
 )  # fmt: skip
 
 EXERCISE = Exercise(
     name="learned_positions",
     reference=learned_positions,
     cases=cases,
-    laws=(rows_independent({0}), *map(_law, WAYS)),
+    laws=(rows_independent({0}), *THE_TABLE_ENDS),
     mistakes=MISTAKES,
     accepts=(by_embedding, by_one_hot, by_loop, by_narrow),
     hints=(

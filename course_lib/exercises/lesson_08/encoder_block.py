@@ -4,6 +4,8 @@ import torch
 
 from course_lib.checking import Case, Exercise, Law
 from course_lib.checking.laws import call, close, hidden_ignored, on, reordered, rows_independent
+from course_lib.exercises.drawn_masks import up_to
+from course_lib.exercises.lesson_05.causal_mask import causal_mask
 
 from . import encoder_block_order_mistakes, encoder_block_part_mistakes
 from .residual import residual
@@ -20,32 +22,23 @@ def encoder_block(x, mask, self_attention, feed_forward, norm_1, norm_2, norm_fi
     return residual(x, feed_forward, norm_2, norm_first)
 
 
-def up_to(S, *lengths):
-    """Padding: every query sees the first `length` tokens. (B, 1, S)"""
-    return (torch.arange(S) < torch.tensor(lengths)[:, None]).unsqueeze(1)
-
-
 def patchy(B, S):
     """Another mask for each query, which sees itself and some others. (B, S, S)"""
     place = torch.arange(B)[:, None, None] + torch.arange(S)[:, None] + 2 * torch.arange(S)
     return (place % 3 != 0) | torch.eye(S, dtype=torch.bool)
 
 
-def causal(S):
-    return torch.ones(S, S, dtype=torch.bool).tril()
-
-
 def shapes():
     """(label, group, (B, S, H, D), mask, norm_first or nothing): the paper's order, pre-norm, sizes that coincide."""
     yield "post-norm, nothing hidden", "post-norm", (2, 3, 2, 4), torch.ones(3, 3, dtype=torch.bool)
     yield "post-norm, padding", "mask", (2, 4, 3, 6), up_to(4, 3, 2)
-    yield "post-norm, causal", "mask", (2, 5, 2, 4), causal(5), False
+    yield "post-norm, causal", "mask", (2, 5, 2, 4), causal_mask(5, 5), False
     yield "pre-norm, nothing hidden", "pre-norm", (2, 3, 2, 4), torch.ones(2, 1, 3, dtype=torch.bool), True
     yield "pre-norm, a mask for each query", "pre-norm and mask", (3, 4, 1, 5), patchy(3, 4), True
     yield "post-norm, one token", "one token", (1, 1, 2, 4), up_to(1, 1)
     yield "pre-norm, one sentence", "one sentence", (1, 4, 2, 6), up_to(4, 3), True
     yield "post-norm, as many sentences as tokens", "B = S", (3, 3, 2, 4), up_to(3, 2, 3, 1)
-    yield "pre-norm, as many tokens as features", "S = D", (2, 4, 2, 4), causal(4), True
+    yield "pre-norm, as many tokens as features", "S = D", (2, 4, 2, 4), causal_mask(4, 4), True
     yield "post-norm, B = S = D", "all equal", (4, 4, 2, 4), patchy(1, 4)[0]
     yield "pre-norm, a sentence of padding alone", "no key left", (2, 3, 2, 4), up_to(3, 2, 0), True
 

@@ -6,6 +6,7 @@ import torch
 
 from course_lib.checking import Case, Exercise
 from course_lib.checking.laws import hidden_ignored, on, reordered, rows_independent
+from course_lib.exercises.drawn_masks import up_to
 from course_lib.exercises.lesson_05.causal_mask import causal_mask
 from course_lib.exercises.lesson_08.residual import residual
 from course_lib.exercises.lesson_08.sublayers import make_attention, make_feed_forward, make_norm
@@ -37,11 +38,6 @@ def decoder_block(
     x = residual(x, lambda x: self_attention(x, x, x, target_mask), norm_1, norm_first)
     x = residual(x, lambda x: cross_attention(x, memory, memory, source_mask), norm_2, norm_first)
     return residual(x, feed_forward, norm_3, norm_first)
-
-
-def up_to(N, *lengths):
-    """The first `length` tokens of each sentence, for all queries. (B, 1, N)"""
-    return (torch.arange(N) < torch.tensor(lengths)[:, None]).unsqueeze(1)
 
 
 def make_parts(generator, D):

@@ -6,7 +6,7 @@ import torch
 
 from course_lib.checking import Case, Exercise, Law
 from course_lib.checking.laws import call
-from course_lib.checking.observe import tell
+from course_lib.checking.ways import attempt, one_for_each_way
 
 from . import noam_rate_bracket_mistakes, noam_rate_mistakes
 
@@ -116,13 +116,7 @@ def _turns_too_early_or_late(rate, d_model, warmup):
 
 def _step_zero(function):
     """In a few words, what a function does with steps below 1: "refuses", as it should, or another."""
-    results = []
-    for step in (0, -3):
-        try:
-            results.append(_rate(function, step, 5, 4))
-        except Exception as error:  # which one it is, is what the law asks
-            results.append(tell(error).kind)
-    zero, negative = results
+    zero, negative = (attempt(lambda step=step: _rate(function, step, 5, 4)) for step in (0, -3))
     if isinstance(zero, str):
         if zero != "ValueError":
             return f"raises {zero}"
@@ -132,21 +126,14 @@ def _step_zero(function):
     return "gives the rate of step 1" if math.isclose(zero, _rate(function, 1, 5, 4)) else "gives a rate"
 
 
-def _refused(way=None):
-    """Broken by a function that goes this way at step 0; without a way, by any that does not refuse."""
-
-    def broken(function, cases, generator):
-        what = _step_zero(function)
-        return f"at step 0 your function {what}" if what == way or not way and what != "refuses" else None
-
-    name = f"steps are counted from 1 ({way})" if way else "steps are counted from 1"
-    return Law(name, broken, "What can you compare before you raise the ValueError?")
-
-
-# A law for each way, so that mistakes are told apart; the last one takes what is left.
-WAYS = (
-    "raises ZeroDivisionError", "gives the rate 0", "gives the rate of step 1", "refuses, and below it does not", None,
-)  # fmt: skip
+REFUSES = one_for_each_way(
+    "steps are counted from 1",
+    _step_zero,
+    right="refuses",
+    ways=("raises ZeroDivisionError", "gives the rate 0", "gives the rate of step 1", "refuses, and below it does not"),
+    where="at step 0 your function",
+    question="What can you compare before you raise the ValueError?",
+)
 
 EXERCISE = Exercise(
     name="noam_rate",
@@ -183,7 +170,7 @@ EXERCISE = Exercise(
             "the shape is right and the height is not",
             "Which factor stands in your product beside the power of d_model and the smaller one of the other two?",
         ),
-        *map(_refused, WAYS),
+        *REFUSES,
     ),
     mistakes=noam_rate_mistakes.MISTAKES + noam_rate_bracket_mistakes.MISTAKES,
     accepts=(by_branches, by_the_peak, by_one_root, by_logarithms, by_torch),
