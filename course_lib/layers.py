@@ -102,10 +102,10 @@ class Residual(nn.Module):
         Returns what the sub-layer returned, with the new x in place of its output.
         """
         result = sublayer(self.norm(x) if self.norm_first else x)
-        output, *others = result if isinstance(result, tuple) else (result,)
-        x = x + dropout(output, self.dropout, self.training)
+        several = isinstance(result, tuple)
+        x = x + dropout(result[0] if several else result, self.dropout, self.training)
         x = x if self.norm_first else self.norm(x)
-        return (x, *others) if others else x
+        return (x, *result[1:]) if several else x
 
 
 def check_width(x, name, width):

@@ -21,7 +21,8 @@ def split_heads(x, num_heads):
     """
     _check_heads(x.shape[-1], num_heads)
     # First cut, then swap: a view to (..., H, N, Dk) has the right shape too, with several tokens mixed in each row.
-    return x.unflatten(-1, (num_heads, -1)).transpose(-3, -2)  # (..., N, H, Dk) to (..., H, N, Dk)
+    *leading, D = x.shape
+    return x.view(*leading, num_heads, D // num_heads).transpose(-3, -2)  # (..., N, H, Dk) to (..., H, N, Dk)
 
 
 def merge_heads(x):

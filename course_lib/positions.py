@@ -43,13 +43,15 @@ class SinusoidalEncoding(nn.Module):
     def forward(self, x, offset=0):
         """x: (..., N, D), tokens at the positions offset, offset + 1, ... Returns the same shape and type."""
         end = offset + x.shape[-2]
+        kept = self.kept
+        if 0 <= offset and end <= len(kept) and kept.dtype == x.dtype and kept.device == x.device:
+            return x + kept[offset:end]  # (N, D) for all rows
         settings = {"base": self.base, "dtype": x.dtype, "device": x.device}
         if offset < 0 or end > self.KEPT:
             positions = torch.arange(offset, end, device=x.device)
-            return x + sinusoidal_encoding(positions, self.d_model, **settings)  # (N, D) for all rows
-        if len(self.kept) < end or self.kept.dtype != x.dtype or self.kept.device != x.device:
-            # Twice as many as now, so that a text that grows by a token seldom needs new ones.
-            self.kept = sinusoidal_encoding(min(2 * end, self.KEPT), self.d_model, **settings)
+            return x + sinusoidal_encoding(positions, self.d_model, **settings)
+        # Twice as many as now, so that a text that grows by a token seldom needs new ones.
+        self.kept = sinusoidal_encoding(min(2 * end, self.KEPT), self.d_model, **settings)
         return x + self.kept[offset:end]
 
 

@@ -50,13 +50,19 @@ class DecodingState(NamedTuple):
     """What the decoder knows before it writes on; a step makes a new one.
 
     memories: keys and values of the source for each layer, each (B, H, S, Dk). memory_mask: (B, 1, S), or None.
-    caches: those of the N tokens so far for each layer, None at first. real: (B, 1, N), which of them are not padding.
+    caches: those of the N tokens so far for each layer, None at first. real: (B, 1, N), which of them are not padding;
+    None where all of them are real and somebody looked, as on a CPU.
     """
 
     memories: tuple
     memory_mask: torch.Tensor | None
     caches: tuple
-    real: torch.Tensor
+    real: torch.Tensor | None
+
+    @property
+    def length(self):
+        """N, how many tokens it has read."""
+        return 0 if self.caches[0] is None else self.caches[0].key.shape[-2]
 
     def select(self, rows):
         """The state of some rows of the batch, in any order, a row as often as it is named, as beam search wants.
@@ -67,8 +73,7 @@ class DecodingState(NamedTuple):
         def taken(cache):
             return None if cache is None else KVCache(*(part.index_select(0, rows) for part in cache))
 
-        mask = None if self.memory_mask is None else self.memory_mask.index_select(0, rows)
-        real = self.real.index_select(0, rows)
+        mask, real = (None if each is None else each.index_select(0, rows) for each in (self.memory_mask, self.real))
         return DecodingState(tuple(map(taken, self.memories)), mask, tuple(map(taken, self.caches)), real)
 
 
@@ -172,7 +177,7 @@ class Transformer(nn.Module):
     def encode(self, source, source_lengths=None):
         """Read the source (B, S). Returns the `DecodingState` before the first token. source_lengths: not read."""
         real = padding_mask(source, self.pad)  # (B, 1, S)
-        mask, nothing = if_it_hides(real), real[..., :0]
+        mask, nothing = if_it_hides(real), if_it_hides(real[..., :0])
         memory, _ = self.encoder(self.source_embedding(source), mask=mask)
         return DecodingState(self.decoder.remember(memory), mask, (None,) * len(self.decoder.blocks), nothing)
 
@@ -190,14 +195,14 @@ class Transformer(nn.Module):
         return logits, state, crosses[layer].mean(dim=1)  # (B, H, T, S) to (B, T, S)
 
     def _continue(self, tokens, state, need_weights):
-        past, T = state.real.shape[-1], tokens.shape[-1]
-        real = torch.cat([state.real, padding_mask(tokens, self.pad)], dim=-1)  # (B, 1, N + T)
+        past, T = state.length, tokens.shape[-1]
+        real = _real_so_far(state.real, past, tokens, self.pad)  # (B, 1, N + T) or None
         mask = real if T == 1 else combine_masks(real, causal_mask(T, past + T, device=tokens.device))
         x, _, crosses, caches = self.decoder.step(
             self.target_embedding(tokens, offset=past),
             state.memories,
             state.caches,
-            mask=if_it_hides(mask),
+            mask=mask,
             memory_mask=state.memory_mask,
             need_weights=need_weights,
         )
@@ -232,6 +237,15 @@ class Transformer(nn.Module):
         Raises ValueError with rotary positions.
         """
         return torch_weights.stacks_to_torch(self.encoder, self.decoder)
+
+
+def _real_so_far(real, past, tokens, pad):
+    """`DecodingState.real` once the tokens (B, T) have come to the `past` ones."""
+    if real is None:
+        if pad not in tokens.flatten().tolist():  # a third of the time that a look at a mask takes
+            return None
+        real = torch.ones(len(tokens), 1, past, dtype=torch.bool, device=tokens.device)
+    return torch.cat([real, padding_mask(tokens, pad)], dim=-1)
 
 
 def _check(source_vocab, target_vocab, tied, positions, max_length):

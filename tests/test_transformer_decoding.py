@@ -74,7 +74,8 @@ def test_selected_rows_go_on_as_if_they_had_been_alone(order, positions, rows):
             _, state = model.step(target[:, t], state)
             _, chosen = model.step(target[rows, t], chosen)
         state = state.select(rows)
-        assert state.real.shape == (len(rows), 1, steps) and (state.caches[0] is None) == (steps == 0)
+        assert state.length == steps and (state.caches[0] is None) == (steps == 0)
+        assert state.real is None or state.real.shape == (len(rows), 1, steps)
         for t in range(steps, T):
             logits, state = model.step(target[rows, t], state)
             expected, chosen = model.step(target[rows, t], chosen)
@@ -93,6 +94,15 @@ def test_the_state_that_rows_are_taken_from_stays():
     assert torch.equal(model.step(target[:, 1], again)[0], expected)
 
 
+def test_what_is_padding_is_written_down_from_the_first_padding_on():
+    model, source = make_model(), padded_ids()
+    _, state = model.step(torch.full((B,), 5), model.encode(source))
+    assert state.real is None, "on a CPU, as long as all are real"
+    _, state = model.step(torch.arange(B) + PAD, state)
+    _, state = model.step(torch.full((B,), 5), state)
+    assert state.real.tolist() == [[[True, row > 0, True]] for row in range(B)]
+
+
 def test_the_source_is_projected_once(monkeypatch):
     """Mistake A123: the memory's keys neither grow nor are made again while the model writes."""
     model, source = make_model(), padded_ids()
@@ -102,7 +112,7 @@ def test_the_source_is_projected_once(monkeypatch):
     for t in range(4):
         _, state = model.step(torch.full((B,), 5), state)
         assert all(one is other for one, other in zip(state.memories, before, strict=True))
-        assert {cache.key.shape[-2] for cache in state.caches} == {t + 1} and state.real.shape == (B, 1, t + 1)
+        assert {cache.key.shape[-2] for cache in state.caches} == {t + 1} == {state.length}
     assert {memory.key.shape for memory in state.memories} == {(B, H, S, 4)}
 
 
