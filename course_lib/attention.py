@@ -94,13 +94,15 @@ def scaled_dot_product_attention(query, key, value, *, mask=None, bias=None, dro
     Returns (output (..., T, Dv), weights (..., T, S) or None), in the query's dtype.
     Raises ValueError for shapes that do not fit, TypeError for a mask that is not boolean.
     """
-    shape = _scores_shape(query, key, value)
+    shape, alike = _scores_shape(query, key, value)
     mask = _fitting(mask, "mask", shape)
     if _fitting(bias, "bias", shape) is not None:
         # A bias of -inf hides like a mask, rows of nothing else included.
         mask, bias = combine_masks(mask, bias != -math.inf), bias.masked_fill(bias == -math.inf, 0.0)
     if not need_weights:
-        return _fused(query, key, value, mask, bias, dropout, shape), None
+        if not alike:
+            query, key, value = (each.expand(*shape[:-2], *each.shape[-2:]) for each in (query, key, value))
+        return _fused(query, key, value, mask, bias, dropout), None
     scores = scaled_dot_score(query, key)
     if bias is not None:
         scores = scores + bias
@@ -108,9 +110,7 @@ def scaled_dot_product_attention(query, key, value, *, mask=None, bias=None, dro
     return context_vector(functional.dropout(weights, dropout), value), weights
 
 
-def _fused(query, key, value, mask, bias, dropout, shape):
-    if not query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:
-        query, key, value = (each.expand(*shape[:-2], *each.shape[-2:]) for each in (query, key, value))
+def _fused(query, key, value, mask, bias, dropout):
     seen, looks = None, mask is not None and mask.device.type == "cpu" and not torch.compiler.is_compiling()
     # On a CPU it costs far less to look at a mask than to treat every row, or to hand on a mask that hides nothing.
     if looks and mask.all():
@@ -133,24 +133,26 @@ def _fused(query, key, value, mask, bias, dropout, shape):
 
 
 def _scores_shape(query, key, value):
-    """The shape (..., T, S) of the scores. Raises ValueError where query, key and value do not fit."""
-    leading = query.shape[:-2]
-    if min(query.dim(), key.dim(), value.dim()) < 2:
+    """The shape (..., T, S) of the scores, and whether the axes before the last two are equal in all three.
+
+    Raises ValueError where query, key and value do not fit.
+    """
+    q, k, v = query.shape, key.shape, value.shape
+    alike = q[:-2] == k[:-2] == v[:-2]
+    if min(len(q), len(k), len(v)) < 2:
         problem = "query, key and value need a token axis and a feature axis, (..., T, D)"
-    elif query.shape[-1] != key.shape[-1]:
+    elif q[-1] != k[-1]:
         problem = "query and key must be equally wide, since they are multiplied"
-    elif key.shape[-2] != value.shape[-2]:
+    elif k[-2] != v[-2]:
         problem = "key and value must be equally many, since they come in pairs"
-    elif leading == key.shape[:-2] == value.shape[:-2]:
-        return (*leading, query.shape[-2], key.shape[-2])
+    elif alike:
+        return (*q[:-1], k[-2]), alike
     else:
         try:
-            leading = torch.broadcast_shapes(leading, key.shape[:-2], value.shape[:-2])
-            return (*leading, query.shape[-2], key.shape[-2])
+            return (*torch.broadcast_shapes(q[:-2], k[:-2], v[:-2]), q[-2], k[-2]), alike
         except RuntimeError:
             problem = "the axes before the last two must be equal or 1"
-    shapes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
-    raise ValueError(f"{problem}; got {shapes}")
+    raise ValueError(f"{problem}; got query {tuple(q)}, key {tuple(k)}, value {tuple(v)}")
 
 
 def _fitting(mask, name, shape):
