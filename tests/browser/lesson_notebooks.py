@@ -1,15 +1,15 @@
-"""The explorables of each lesson in JupyterLab, in the learner's own notebook with every exercise answered."""
+"""What a lesson's explorables must do in JupyterLab, in the learner's own notebook with every exercise answered.
+
+Two test files ask it, for half of the lessons each, so that two workers share them.
+"""
 
 import json
 
 import nbformat
-import pytest
 
 from course_lib.authoring.catalogue import lessons
 
 from .widgets import violations
-
-pytestmark = pytest.mark.browser
 
 # name: (what is focused, the key, the trait that moves); each lesson's explorables are moved so, by keyboard
 MOVES = {
@@ -23,6 +23,7 @@ MOVES = {
     "position_waves": ("input[id$='-position']", "End", "position"),
     "block_xray": ("input[id$='-shortcuts']", "Space", "shortcuts"),
     "translator": ("select[id$='-head']", "ArrowDown", "head"),
+    "sampler": ("[data-key='node-']", "ArrowRight", "node"),
 }
 BEFORE = "import os\nos.environ.update(COURSE_SMOKE='1', COURSE_HOME={home!r})  # nothing is trained to its end"
 STATE = """import json
@@ -51,10 +52,10 @@ def answered(one, home):
     return notebook
 
 
-@pytest.mark.parametrize("one", WITH_EXPLORABLES, ids=lambda one: one.name)
-def test_the_explorables_of_a_lesson(lab, tmp_path, one):
+def check_explorables(lab, home, one):
+    """Run a lesson, move each explorable by keyboard, look at it in both themes, save, close and open again."""
     name, cells = f"explore-{one.name}.ipynb", explore_cells(one.notebook)
-    nbformat.write(answered(one, tmp_path), lab.root / name)
+    nbformat.write(answered(one, home), lab.root / name)
     notebook = lab.open(name)
     notebook.theme("Light")
     notebook.run_all(seconds=120)
