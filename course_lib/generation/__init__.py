@@ -5,10 +5,13 @@ far as a beam sees), `sample` (by chance). All of them take any `step` (token (B
 they know no model; `write` runs one of them with a model of the course. A beam also asks of the state that it has
 `select(rows)`: which of its tensors have the batch where, only who made it knows.
 
+`next_logits` asks a model of the course what may follow texts that are there already.
+
 `filters` has what sampling does to the scores of a step, `ranking` the order in which equal scores stand.
 """
 
 from .beam_search import Hypotheses, beam, length_penalty
+from .continuations import next_logits
 from .greedy_search import greedy
 from .sampling import draw, probabilities, sample
 from .writing import evaluating, write
@@ -20,6 +23,7 @@ __all__ = [
     "evaluating",
     "greedy",
     "length_penalty",
+    "next_logits",
     "probabilities",
     "sample",
     "write",

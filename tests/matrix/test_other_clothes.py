@@ -8,7 +8,16 @@ import torch
 from course_lib import exercises
 from course_lib.checking import examine
 
-from . import dressed_04, dressed_05, dressed_06, dressed_07, dressed_08, dressed_09
+from . import (
+    dressed_04,
+    dressed_05,
+    dressed_06,
+    dressed_07,
+    dressed_08,
+    dressed_09,
+    dressed_10_judging,
+    dressed_10_search,
+)
 
 
 def softmax_by_sums(scores, dim=-1):
@@ -150,6 +159,8 @@ DRESSED = [
     *dressed_07.DRESSED,
     *dressed_08.DRESSED,
     *dressed_09.DRESSED,
+    *dressed_10_judging.DRESSED,
+    *dressed_10_search.DRESSED,
 ]
 
 
