@@ -113,6 +113,7 @@ def test_the_folder_has_all_that_is_needed(trained):
     assert run["evaluations"][0]["loss"] > run["evaluations"][1]["loss"] > 0
     found = load_model(trained)
     assert found.settings["steps"] == 12 and not found.model.training
+    assert not found.model.encoder.blocks[0].around_feed_forward.norm_first, "post-norm, as in the lesson"
     written = found.translate("나는 너를 사랑해.")
     assert written.source == ("나", "는", "너", "를", "사랑해") and 1 <= len(written.target) <= 20
     assert isinstance(found.source_vocabulary, Vocabulary) and "love" in found.target_vocabulary.symbols
@@ -194,6 +195,7 @@ def test_a_file_of_pairs_is_learned_and_kept(tsv, course_home):
     run = json.loads((course_home / ".course" / "models" / "small" / "run.json").read_text(encoding="utf-8"))
     assert run["evaluations"][-1]["BLEU"] > 80 and run["final"]["BLEU"].startswith("BLEU ")
     assert found.target_vocabulary.model and len(found.target_vocabulary) <= 400
+    assert found.model.encoder.blocks[0].around_feed_forward.norm_first, "pre-norm"
 
 
 def test_a_korean_target_is_judged_by_characters(tmp_path):

@@ -20,11 +20,11 @@ def compact(result):
     lines = []
     for key, value in result.items():
         if key in ("spread", "points"):
-            rows = ",\n  ".join(json.dumps(row) for row in value)
+            rows = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in value)
             lines.append(f'"{key}": [\n  {rows}\n ]')
         else:
-            lines.append(f'"{key}": {json.dumps(value)}')
+            lines.append(f'"{key}": {json.dumps(value, ensure_ascii=False)}')
     return "{\n " + ",\n ".join(lines) + "\n}\n"
 
 
-EXPERIMENTS: dict[str, Callable] = {name: _later(name) for name in ("bottleneck", "positions", "warmup")}
+EXPERIMENTS: dict[str, Callable] = {name: _later(name) for name in ("bottleneck", "positions", "real_text", "warmup")}
