@@ -178,7 +178,7 @@ claim("shifting every score by 1,000 changes no weight", torch.allclose(my_softm
 # | autoregressive | 자기회귀 | each new token depends on those already written |
 # | greedy decoding | 탐욕적 디코딩 | always the likeliest token |
 # | beam search | 빔 탐색 | several hypotheses kept at once |
-# | length penalty | 길이 벌점 | what keeps a beam from preferring short texts |
+# | length penalty | 길이 페널티 | what keeps a beam from preferring short texts |
 # | sampling | 표본 추출, 샘플링 | each token drawn by its probability |
 # | cache | 캐시 | keys and values of what was written, kept for the next step |
 # | reference translation | 참조 번역 | what a person wrote, against which a model's text is counted |

@@ -11,7 +11,9 @@ from course_lib.authoring.catalogue import lessons
 
 
 def brought(statement):
-    """Whether a statement only takes earlier answers: `name = mine("name")`, or several of them."""
+    """Whether a statement only takes earlier answers, `name = mine("name")` or several, or defines a function."""
+    if isinstance(statement, ast.FunctionDef):
+        return True
     if not isinstance(statement, ast.Assign):
         return False
     values = statement.value.elts if isinstance(statement.value, ast.Tuple) else [statement.value]
@@ -19,7 +21,7 @@ def brought(statement):
 
 
 def what_is_needed(cell):
-    """The part of a cell that answers, checks, imports or brings an earlier answer; the rest only shows and measures."""
+    """The part of a cell that answers, checks, imports, defines or brings an answer; the rest shows and measures."""
     if cell.metadata.get("course", {}).get("role") or "setup" in cell.metadata.get("tags", ()):
         return cell.source
     return "\n".join(ast.unparse(node) for node in ast.parse(cell.source).body if brought(node))
