@@ -1,4 +1,4 @@
-"""What a learner passes is kept, from the first lesson to the last, also where it stands on answers of other lessons."""
+"""What a learner passes is kept, from the first lesson to the last, also where it stands on other answers."""
 
 import ast
 import linecache
@@ -10,28 +10,36 @@ from course_lib import mine
 from course_lib.authoring.catalogue import lessons
 
 
-def brought(statement):
-    """Whether a statement only takes earlier answers, `name = mine("name")` or several, or defines a function."""
+def brought(statement, called):
+    """Whether a statement only takes earlier answers, `name = mine("name")` or several, or defines what is called."""
     if isinstance(statement, ast.FunctionDef):
-        return True
+        return statement.name in called
     if not isinstance(statement, ast.Assign):
         return False
     values = statement.value.elts if isinstance(statement.value, ast.Tuple) else [statement.value]
     return all(isinstance(value, ast.Call) and getattr(value.func, "id", None) == "mine" for value in values)
 
 
-def what_is_needed(cell):
+def called_by_answers(cells):
+    """All names in the answers of a lesson."""
+    answers = [cell.source for cell in cells if cell.metadata.get("course", {}).get("role") == "answer"]
+    return {node.id for source in answers for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+
+
+def what_is_needed(cell, called):
     """The part of a cell that answers, checks, imports, defines or brings an answer; the rest shows and measures."""
     if cell.metadata.get("course", {}).get("role") or "setup" in cell.metadata.get("tags", ()):
         return cell.source
-    return "\n".join(ast.unparse(node) for node in ast.parse(cell.source).body if brought(node))
+    return "\n".join(ast.unparse(node) for node in ast.parse(cell.source).body if brought(node, called))
 
 
 def run(lesson):
     """Everything of a lesson that an answer may need, as a kernel runs it: each cell's source can be looked up."""
     namespace = {"__name__": "__main__"}
-    for number, cell in enumerate(nbformat.read(lesson.solution, as_version=4).cells):
-        source = what_is_needed(cell) if cell.cell_type == "code" else ""
+    cells = nbformat.read(lesson.solution, as_version=4).cells
+    called = called_by_answers(cells)
+    for number, cell in enumerate(cells):
+        source = what_is_needed(cell, called) if cell.cell_type == "code" else ""
         name = f"<{lesson.name} {number}>"
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
         exec(compile(source, name, "exec"), namespace)
