@@ -7,91 +7,12 @@ import nbformat
 import pytest
 
 from course_lib.authoring import reset as resetting
-from course_lib.authoring.build import STUB, learner_version, write
+from course_lib.authoring.build import STUB, learner_version
 from course_lib.authoring.catalogue import lessons
-from course_lib.authoring.reset import ResetError, parse, reset, stubbed
+from course_lib.authoring.reset import reset, stubbed
 from course_lib.authoring.source import read_notebook
 
-from .lesson_source import make_lesson
-
-CELLS = '''
-# %% [markdown]
-# # Two exercises
-
-# %% exercise="one_of" role="answer"
-def one_of(number):
-    """One."""
-    ### BEGIN SOLUTION
-    return number / number
-    ### END SOLUTION
-
-
-# %% exercise="one_of" role="check"
-check("one_of")
-
-# %% [markdown]
-# And two.
-
-# %% exercise="two_of" role="answer"
-def two_of(number):
-    for _ in "a":
-        ### BEGIN SOLUTION
-        return 2
-        ### END SOLUTION
-
-
-# %% [markdown]
-# Check it.
-
-# %% exercise="two_of" role="check"
-check("two_of")
-'''
-MINE = "def one_of(number):\n    return 1  # 하나, my own\n"
-ORDER = ["one-of-answer", "one-of-check", "two-of-answer", "two-of-check"]
-
-
-@pytest.fixture
-def one(tmp_path):
-    """A lesson whose notebook holds an answer of the learner's to each exercise, with outputs, and a note."""
-    made = make_lesson(tmp_path, CELLS, exercises="[one_of, two_of]")
-    book = stubbed(read_notebook(made))
-    by_id = {cell.id: cell for cell in book.cells}
-    by_id["one-of-answer"].source = MINE
-    by_id["two-of-answer"].source = "def two_of(number):\n    return 2"
-    for name in ("one", "two"):
-        text = nbformat.v4.new_output("stream", text=f"✓ {name}_of: passed\n")
-        by_id[f"{name}-of-check"].update(execution_count=3, outputs=[text])
-    book.cells.insert(1, nbformat.v4.new_markdown_cell("my note", id="note"))
-    write(made.notebook, book)
-    return made
-
-
-def change(one, edit):
-    """Let a function change the learner's notebook."""
-    book = nbformat.read(one.notebook, as_version=4)
-    edit(book)
-    nbformat.write(book, one.notebook)
-
-
-def cells(one):
-    return {cell.id: cell for cell in nbformat.read(one.notebook, as_version=4).cells}
-
-
-def marked(one):
-    """(exercise, role) of the cells that have them, in order."""
-    course = [cell.metadata["course"] for cell in cells(one).values() if "course" in cell.metadata]
-    return [(mark["exercise"], mark["role"]) for mark in course]
-
-
-PAIRS = [(name, role) for name in ("one_of", "two_of") for role in ("answer", "check")]
-
-
-def backups(one):
-    return sorted((one.notebook.parent / "backup").glob("*"))
-
-
-def remove(*ids):
-    return lambda book: book.update(cells=[cell for cell in book.cells if cell.id not in ids])
+from .answered_lesson import MINE, ORDER, PAIRS, backups, cells, change, marked, remove
 
 
 def test_one_stub_comes_back_and_the_rest_stays(one):
@@ -255,63 +176,6 @@ def test_learners_need_no_nbgrader(one, monkeypatch):
     monkeypatch.setitem(sys.modules, "nbgrader", None)
     monkeypatch.setitem(sys.modules, "nbgrader.preprocessors", None)
     assert "the stub is back" in "".join(reset(one))
-
-
-# --- what cannot be read, what is not there, what goes wrong
-
-DAMAGED = [b"", b"\xff\xfe damaged", b"<<<<<<< mine", b"[1, 2]", b'{"cells": [{"cell_type": "code"}], "nbformat": 4}']
-DAMAGED += [b'{"cells": [], "metadata": {"a": "\\ud800"}, "nbformat": 4, "nbformat_minor": 5}']
-
-
-@pytest.mark.parametrize("data", DAMAGED)
-def test_an_unreadable_notebook_is_put_aside_for_a_new_one(one, data, capsys):
-    one.notebook.write_bytes(data)
-    assert resetting.main(one) == 0
-    said = capsys.readouterr().out
-    (kept,) = backups(one)
-    assert kept.read_bytes() == data and str(kept) in said and "could not be read" in said
-    assert list(cells(one)) == list(cell.id for cell in stubbed(read_notebook(one)).cells)
-
-
-@pytest.mark.parametrize("data", DAMAGED)
-def test_an_unreadable_notebook_is_left_alone_when_one_exercise_is_named(one, data, capsys):
-    one.notebook.write_bytes(data)
-    assert resetting.main(one, ["one_of"]) == 1
-    assert one.notebook.read_bytes() == data and backups(one) == []
-    assert "`course reset 07`" in capsys.readouterr().err
-
-
-def test_a_missing_notebook_is_made(one):
-    one.notebook.unlink()
-    assert reset(one, ["one_of"]) == ["07_small.ipynb was missing: there is a new one now"]
-    assert list(cells(one).values()) == stubbed(read_notebook(one)).cells and backups(one) == []
-
-
-@pytest.mark.parametrize("part", ["back_up", "write"])
-def test_a_full_disk_leaves_the_notebook_as_it_was(one, monkeypatch, capsys, part):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    before = one.notebook.read_bytes()
-    monkeypatch.setattr(resetting, part, full)
-    assert resetting.main(one) == 1
-    assert one.notebook.read_bytes() == before
-    assert "No space left" in capsys.readouterr().err
-
-
-def test_what_was_saved_meanwhile_is_not_overwritten(one, monkeypatch):
-    def saved_between(data):
-        book = parse(data)
-        one.notebook.write_text("newer")
-        return book
-
-    monkeypatch.setattr(resetting, "parse", saved_between)
-    with pytest.raises(ResetError, match="another program"):
-        reset(one)
-    assert one.notebook.read_text() == "newer"
-
-
-# --- the real lessons
 
 
 def test_the_stub_stands_where_the_region_stood(one):
