@@ -76,24 +76,30 @@ def text_task(path, *, judged=200, vocab=4_000, bad="refuse", source=0, target=1
         hangul = sum(any("가" <= letter <= "힣" for letter in text) for _, text in split.validation)
         language = "ko" if 2 * hangul > len(split.validation) else "en"
 
-    def judge(model, pairs):
-        pairs = pairs[:judged]
-        written = [
-            subwords[1].decode(row)
-            for batch in evaluation_batches(encode_pairs(pairs, *subwords), WRITTEN_TOGETHER)
-            for row in write(model, batch, longest).cpu()
-        ]
-        texts = [text for _, text in pairs]
-        return bleu(written, texts, language=language), chrf(written, texts)
+    def scores_on(pairs, model):
+        return judge(model, pairs[:judged], *subwords, longest, language)
 
     def scores(model):
-        return dict(zip(("BLEU", "chrF"), (each.score for each in judge(model, split.validation)), strict=True))
+        return {name: found.score for name, found in scores_on(split.validation, model).items()}
 
     def final(model):
-        both = judge(model, split.test)
-        return {"BLEU": str(both[0]), "chrF": str(both[1])}
+        return {name: str(found) for name, found in scores_on(split.test, model).items()}
 
     return Task(training, evaluation_batches(validation[:LOSS_OF]), *subwords, longest, scores, final)
+
+
+def judge(model, pairs, source_vocabulary, target_vocabulary, longest, language="en", **search):
+    """{"BLEU": `Bleu`, "chrF": `Chrf`} of a model's translations of (source, target) texts, all of them one corpus.
+
+    longest: tokens to write at most. language: of the target. search: that of `generation.write` with its options.
+    """
+    written = []
+    for batch in evaluation_batches(encode_pairs(pairs, source_vocabulary, target_vocabulary), WRITTEN_TOGETHER):
+        found = write(model, batch, longest, **search)
+        rows = found.ids[:, 0] if isinstance(found, tuple) else found  # a beam's best text of each row
+        written += map(target_vocabulary.decode, rows)
+    texts = [target for _, target in pairs]
+    return {"BLEU": bleu(written, texts, language=language), "chrF": chrf(written, texts)}
 
 
 @torch.no_grad()

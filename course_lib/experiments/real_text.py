@@ -20,12 +20,11 @@ from pathlib import Path
 
 import torch
 
-from course_lib.data.batches import encode_pairs, evaluation_batches
 from course_lib.data.pairs import read_pairs, split_pairs
 from course_lib.experiments import compact
-from course_lib.generation import beam, greedy, write
+from course_lib.generation import beam, greedy
 from course_lib.saved_model import load_model
-from course_lib.scores import bleu, chrf
+from course_lib.translation_task import judge
 
 SOURCE, TARGET = 1, 0  # columns: into English, which the course's readers can judge
 SEARCHES = {"greedy": {"search": greedy}, "beam": {"search": beam, "width": 4, "alpha": 0.6}}
@@ -74,24 +73,16 @@ def train(pairs, folder, steps=None):
     return json.loads((Path(folder) / "run.json").read_text(encoding="utf-8")) | {"clock": clock}
 
 
-def judge(trained, pairs, **search):
-    """{"BLEU": text, "chrF": text} of a model's translations of all (source, target) strings, as one corpus."""
-    batches = evaluation_batches(encode_pairs(pairs, trained.source_vocabulary, trained.target_vocabulary), 64)
-    written = []
-    for batch in batches:
-        found = write(trained.model, batch, trained.longest, **search)
-        rows = found.ids[:, 0] if isinstance(found, tuple) else found  # a beam's best text of each row
-        written += map(trained.target_vocabulary.decode, rows)
-    texts = [target for _, target in pairs]
-    return {"BLEU": str(bleu(written, texts)), "chrF": str(chrf(written, texts))}
-
-
 def run_point(pairs, language, steps=None):
     """Train on one file and judge on its test part: one of the JSON's points. language: a key of SENTENCES."""
     with tempfile.TemporaryDirectory() as folder:
         run, trained = train(pairs, folder, steps), load_model(folder)
     settings, clock = run["settings"], run["clock"]
     test = split_pairs(read_pairs(pairs, source=SOURCE, target=TARGET).pairs, seed=settings["seed"]).test
+    parts = trained.model, test, trained.source_vocabulary, trained.target_vocabulary, trained.longest
+    final = {
+        how: {name: str(found) for name, found in judge(*parts, **search).items()} for how, search in SEARCHES.items()
+    }
     evaluations = [
         [row["step"], seconds, round(row["loss"], 3), round(row["BLEU"], 1), round(row["chrF"], 1)]
         for row, seconds in zip(run["evaluations"], clock["at"], strict=True)
@@ -100,7 +91,7 @@ def run_point(pairs, language, steps=None):
         "file": "/".join(Path(pairs).parts[-2:]), "from": language, "training_pairs": settings["pairs"],
         "test_pairs": len(test), "weights": run["weights"], "steps": run["steps"], "cpu_seconds": clock["cpu"],
         "wall_seconds": clock["wall"], "settings": {k: v for k, v in settings.items() if k not in NOT_SETTINGS},
-        "evaluations": evaluations, "final": {name: judge(trained, test, **how) for name, how in SEARCHES.items()},
+        "evaluations": evaluations, "final": final,
         "first_losses": [round(loss, 4) for loss in run["losses"][:FIRST]],
         "sentences": [[text, trained.translate(text).text] for text in SENTENCES[language]],
     }  # fmt: skip

@@ -27,14 +27,23 @@ MOST_TOKENS = 64
 DIGITS = 4  # of the numbers that go to the page
 MARK = figures.LINES[1]  # what is looked at
 COLOURS = mpl.colormaps["cividis"].resampled(10)  # as the page has them
-IMPORT = re.compile(r"^import .* from \"\./shared\.js\";\n", re.MULTILINE)
+IMPORT = re.compile(r"^import .* from \"\./(\w+)\.js\";\n", re.MULTILINE)
 STATIC = resources.files("course_lib.explore").joinpath("static")
 
 
 def module(name):
-    """The ES module of one explorable as one text: the shared part, then its own without the import line."""
-    shared, own = (STATIC.joinpath(f"{part}.js").read_text(encoding="utf-8") for part in ("shared", name))
-    return shared + IMPORT.sub("", own)
+    """The ES module of one explorable as one text: the files that it imports, each once, then its own."""
+    parts = {}
+
+    def add(part):
+        text = STATIC.joinpath(f"{part}.js").read_text(encoding="utf-8")
+        for imported in IMPORT.findall(text):
+            if imported not in parts:
+                add(imported)
+        parts[part] = IMPORT.sub("", text)
+
+    add(name)
+    return "".join(parts.values())
 
 
 class Explorable(anywidget.AnyWidget):

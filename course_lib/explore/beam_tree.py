@@ -162,7 +162,7 @@ def spelling(spell, text, symbols, eos):
     """A text of ids as people write it, without its end token."""
     try:
         written = spell([symbols[token] for token in text if token != eos])
-    except Exception as error:
+    except Exception as error:  # the function is the learner's, and may raise anything
         raise ValueError(f"spell raised {problem(error)}") from error
     if not isinstance(written, str):
         raise TypeError(f"spell: expected it to return a text, got a {type(written).__name__}")

@@ -5,11 +5,10 @@ The page draws, ranks and filters; the kernel asks `next_logits`, the learner's 
 
 import json
 import math
-import re
 
 import traitlets
 
-from .base import STATIC, Explorable, fixed, module, name_of
+from .base import Explorable, fixed, module, name_of
 from .beam_tree import GOES_ON, WIDTHS, ask_tree, asker
 from .drawn_texts import drawn_text
 from .head_maps import MOST_BYTES
@@ -20,12 +19,6 @@ from .tokens import chance, seen
 
 MOST_DRAWN = 8  # texts that are kept
 HIGHEST = {"alpha": 2.0, "temperature": 3.0, "top_p": 1.0}
-IMPORT = re.compile(r"^import .*;\n", re.MULTILINE)
-
-
-def _page():
-    """The ES module: what all explorables share, the tree, and the rest, as one text."""
-    return module("beam_tree") + IMPORT.sub("", STATIC.joinpath("sampler.js").read_text(encoding="utf-8"))
 
 
 class Sampler(Explorable):
@@ -38,7 +31,7 @@ class Sampler(Explorable):
 
     NAME = "sampler"
     STATE = ("text", "width", "step", "alpha", "node", "temperature", "top_k", "top_p", "draws")
-    _esm = _page()
+    _esm = module(NAME)
 
     text = traitlets.Unicode().tag(sync=True)
     width = traitlets.Int(3).tag(sync=True)
@@ -116,9 +109,6 @@ class Sampler(Explorable):
         for number in range(max(before, self.draws - MOST_DRAWN) + 1, self.draws + 1):
             kept.append({"for": self.text, **drawn_text(ask, number, self._symbols, self._spell, **how)})
         self.drawn = kept[-MOST_DRAWN:]
-
-    def _esm_text(self):
-        return _page()
 
     def page_state(self):
         """A page of its own has no kernel: it gets the trees of all sentences, up to 2 MB, and cannot draw."""

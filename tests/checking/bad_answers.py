@@ -90,14 +90,14 @@ def swallows_everything(scores, dim=-1):
     while True:
         try:
             time.sleep(0.01)
-        except Exception:
+        except Exception:  # what a learner may write; the alarm must pass it
             pass
 
 
 def catches_the_alarm(scores, dim=-1):
     try:
         time.sleep(30)
-    except:  # noqa: E722 (what a learner may write)
+    except:  # noqa: E722 (what a learner may write; it catches even the alarm)
         time.sleep(30)
 
 

@@ -25,7 +25,7 @@ def beam_search(step, state, select, width, bos, eos, max_length, alpha=0.0):
     finished if it is among the best `width` of them; the best `width` of all that do not end go on. At max_length the
     best `width` are finished as they stand. Returns ids (L,) without `bos` and the score, 0-d, of the finished text
     whose sum / ((5 + L) / 6) ** alpha is highest; `eos` counts in L.
-    """  # noqa: E501 (word for word as in the lesson)
+    """
     texts, sums = torch.full((1, 1), bos), torch.zeros(1)
     best_text, best_score = None, torch.tensor(-math.inf)
     for length in range(1, max_length + 1):

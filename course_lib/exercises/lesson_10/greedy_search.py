@@ -16,7 +16,7 @@ def greedy_search(step, state, batch_size, bos, eos, pad, max_length):
     step: function (token (B,), state) -> (logits (B, V), state). state: whatever `step` understands. bos, eos, pad:
     token ids. Returns ids (B, max_length), each row up to and with its `eos`, then `pad`; and scores (B,), the
     log-probability of each text: the sum over its tokens, `eos` among them.
-    """  # noqa: E501 (word for word as in the lesson)
+    """
     token = torch.full((batch_size,), bos)
     finished = torch.zeros(batch_size, dtype=torch.bool)
     ids, scores = torch.full((batch_size, max_length), pad), torch.zeros(batch_size)
