@@ -56,14 +56,16 @@ def test_torch_s_kernel_gets_no_mask_that_hides_nothing(monkeypatch):
     torch.testing.assert_close(biased, wanted)
 
 
+@pytest.mark.parametrize("rows", [(3, 2), (2,), (1, 2)], ids=["own keys", "no row axis", "one row"])
 @pytest.mark.parametrize("mask", [None, torch.ones(2, 96, 96, dtype=torch.bool).tril()], ids=["no mask", "three axes"])
-def test_the_fused_road_keeps_no_table_of_weights(mask):
+def test_the_fused_road_keeps_no_table_of_weights(mask, rows):
     """A mask is kept, in floats and of its own size; it has no heads here, so that a table of weights is larger."""
 
     def kept(need_weights):
         """Sizes of the tensors that are kept for the backward pass."""
         found = []
-        query, key, value = (torch.randn(3, 2, 96, 8, dtype=torch.float32, requires_grad=True) for _ in range(3))
+        leading = (3, 2), rows, rows
+        query, key, value = (torch.randn(*axes, 96, 8, dtype=torch.float32, requires_grad=True) for axes in leading)
         with torch.autograd.graph.saved_tensors_hooks(lambda t: found.append(t.numel()) or t, lambda t: t):
             attend(query, key, value, mask=mask, need_weights=need_weights)
         return found
