@@ -38,8 +38,7 @@ def module(name):
     def add(part):
         text = STATIC.joinpath(f"{part}.js").read_text(encoding="utf-8")
         for imported in IMPORT.findall(text):
-            if imported not in parts:
-                add(imported)
+            add(imported)
         parts[part] = IMPORT.sub("", text)
 
     add(name)
