@@ -41,11 +41,11 @@ def describe_call(exercise, case):
 
 
 def describe_type(value):
-    """What a returned thing is: 'a list', 'an integer tensor (2, 3)', '2 values'."""
+    """What a returned thing is: 'a list', 'an integer tensor of shape (2, 3)', 'a tuple of 2 (a list, a float)'."""
     if isinstance(value, torch.Tensor):
         return f"{_article(kind(value))} tensor of shape {tuple(value.shape)}"
     if isinstance(value, tuple):
-        return f"a tuple of {len(value)}"
+        return f"a tuple of {len(value)} ({', '.join(map(describe_type, value))})"
     return _article(type(value).__name__)
 
 

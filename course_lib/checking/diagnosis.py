@@ -16,6 +16,7 @@ QUESTIONS = {
     "Dimension out of range": "Which axis is counted from the front? "
     "From the back, -1 and -2 hold with any axes before them: which do you need?",
     "shape of the mask": "Indexing with a mask does not broadcast. Which method does?",
+    "index k out of range": "`topk` was asked for more than there are. How many are there at least?",
     "object is not callable": "A result stands where a function is wanted. Who should call it, and with what?",
 }
 

@@ -101,6 +101,10 @@ def catches_the_alarm(scores, dim=-1):
         time.sleep(30)
 
 
+def more_than_there_are(scores, dim=-1):
+    return scores.topk(scores.numel() + 1).values
+
+
 def fails(scores, dim=-1):
     return right(scores, dim) @ torch.ones(7)
 
