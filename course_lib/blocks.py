@@ -43,10 +43,17 @@ class EncoderBlock(nn.Module):
 
     def forward(self, x, *, mask=None, need_weights=False):
         """x: (B, S, D). mask: (S, S), (B, 1, S) or (B, S, S). Returns x (B, S, D), weights (B, H, S, S) or None."""
-        x, weights = self.around_self_attention(
-            x, lambda x: self.self_attention(x, mask=mask, need_weights=need_weights)
+        return self.step(x, mask=mask, need_weights=need_weights)[:2]
+
+    def step(self, x, cache=None, *, mask=None, need_weights=False):
+        """As `forward`, where x (B, T, D) also looks at the N tokens in the cache; mask: (T, N + T) or (B, T, N + T).
+
+        Returns a third thing, the cache that holds x too.
+        """
+        x, weights, cache = self.around_self_attention(
+            x, lambda x: self.self_attention.step(x, cache, mask=mask, need_weights=need_weights)
         )
-        return self.around_feed_forward(x, self.feed_forward), weights
+        return self.around_feed_forward(x, self.feed_forward), weights, cache
 
     @classmethod
     def from_torch(cls, theirs, **options):
@@ -137,6 +144,17 @@ class Encoder(Stack):
             x, weight = block(x, mask=mask, need_weights=need_weights)
             weights.append(weight)
         return self.norm(x), tuple(weights)
+
+    def step(self, x, caches, *, mask=None, need_weights=False):
+        """As `forward`, with a cache (or None) for each block. Returns a third thing, the next caches.
+
+        With a causal mask these blocks are a decoder without an encoder: `decoder_only`.
+        """
+        weights, following = [], []
+        for block, cache in zip(self.blocks, caches, strict=True):
+            x, weight, cache = block.step(x, cache, mask=mask, need_weights=need_weights)
+            weights.append(weight), following.append(cache)
+        return self.norm(x), tuple(weights), tuple(following)
 
 
 class Decoder(Stack):

@@ -4,23 +4,18 @@ Lessons 8 and 9 build it bottom-up: `layers` (norm, feed-forward, shortcut), `bl
 B batch, S source tokens, T target tokens, D = d_model, V = target_vocab.
 """
 
-import functools
-import math
 from typing import NamedTuple
 
 import torch
 from torch import nn
-from torch.nn import functional
 
 from course_lib import torch_weights
 from course_lib.blocks import Decoder, Encoder
 from course_lib.data.vocabulary import PAD
-from course_lib.layers import dropout
+from course_lib.embedding import Embedding, position_module, rotary_of
 from course_lib.masks import causal_mask, combine_masks, if_it_hides, padding_mask
 from course_lib.multi_head_attention import KVCache
-from course_lib.positions import LearnedPositions, SinusoidalEncoding, rotary_embedding
 
-POSITIONS = ("sinusoidal", "learned", "rotary")
 TIED = (None, "output", "all")
 
 
@@ -77,35 +72,6 @@ class DecodingState(NamedTuple):
         return DecodingState(tuple(map(taken, self.memories)), mask, tuple(map(taken, self.caches)), real)
 
 
-class Embedding(nn.Module):
-    """Ids to vectors, times √D (section 3.4), plus positions, then dropout (section 5.4).
-
-    positions: a module (x (B, N, D), offset) -> x, or None. weight: (V, D), normal with deviation 1/√D, so that what
-    comes out has deviation 1, and so have the scores where the same matrix serves as the output layer.
-    """
-
-    def __init__(self, vocab_size, d_model, *, positions=None, dropout=0.0):
-        super().__init__()
-        self.scale, self.dropout, self.positions = math.sqrt(d_model), dropout, positions
-        self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
-        nn.init.normal_(self.weight, std=1 / self.scale)
-
-    def forward(self, ids, offset=0):
-        """ids: (B, N), of tokens at the positions offset, offset + 1, ... Returns (B, N, D).
-
-        Raises ValueError for an id outside the vocabulary (on a CPU; a GPU has its own way to say so).
-        """
-        try:
-            x = functional.embedding(ids, self.weight) * self.scale
-        except IndexError:
-            raise ValueError(
-                f"ids: expected 0 to {len(self.weight) - 1}, since the vocabulary has {len(self.weight)} symbols; got "
-                f"{ids.min().item()} to {ids.max().item()}. Are these the ids of another vocabulary?"
-            ) from None
-        x = x if self.positions is None else self.positions(x, offset)
-        return dropout(x, self.dropout, self.training)
-
-
 class Transformer(nn.Module):
     """Encoder and decoder with their embeddings; the defaults are the paper's base model (table 3).
 
@@ -134,16 +100,15 @@ class Transformer(nn.Module):
         **options,
     ):
         super().__init__()
-        _check(source_vocab, target_vocab, tied, positions, max_length)
+        _check(source_vocab, target_vocab, tied)
         self.pad = pad
-        place = {
-            "sinusoidal": functools.partial(SinusoidalEncoding, d_model),
-            "learned": functools.partial(LearnedPositions, max_length, d_model),
-            "rotary": lambda: None,
-        }[positions]
-        options |= {"dropout": dropout, "rotary": rotary_embedding if positions == "rotary" else None}
-        self.source_embedding = Embedding(source_vocab, d_model, positions=place(), dropout=dropout)
-        self.target_embedding = Embedding(target_vocab, d_model, positions=place(), dropout=dropout)
+        options |= {"dropout": dropout, "rotary": rotary_of(positions)}
+
+        def embedding(vocab_size):
+            place = position_module(positions, d_model, max_length)
+            return Embedding(vocab_size, d_model, positions=place, dropout=dropout)
+
+        self.source_embedding, self.target_embedding = embedding(source_vocab), embedding(target_vocab)
         self.encoder = Encoder(d_model, num_heads, d_ff, encoder_layers, **options)
         self.decoder = Decoder(d_model, num_heads, d_ff, decoder_layers, **options)
         self.output = nn.Linear(d_model, target_vocab, bias=False)
@@ -248,7 +213,7 @@ def _real_so_far(real, past, tokens, pad):
     return torch.cat([real, padding_mask(tokens, pad)], dim=-1)
 
 
-def _check(source_vocab, target_vocab, tied, positions, max_length):
+def _check(source_vocab, target_vocab, tied):
     if tied not in TIED:
         raise ValueError(f"tied: expected one of {', '.join(map(repr, TIED))}, got {tied!r}")
     if tied == "all" and source_vocab != target_vocab:
@@ -256,7 +221,3 @@ def _check(source_vocab, target_vocab, tied, positions, max_length):
             f'tied="all" needs one vocabulary for source and target, got {source_vocab} and {target_vocab} symbols; '
             '"output" ties the target\'s embedding and the output layer alone'
         )
-    if positions not in POSITIONS:
-        raise ValueError(f"positions: expected one of {', '.join(POSITIONS)}, got {positions!r}")
-    if (positions == "learned") != (max_length is not None):
-        raise ValueError(f'max_length: learned positions need one, and they alone; got {max_length} for "{positions}"')

@@ -26,7 +26,7 @@ BLOCKED = ("numpy", "matplotlib", "tqdm", "IPython", "babel", "yaml", "ipywidget
 
 ALONE = ["device", "masks", "attention", "positions", "multi_head_attention"]
 ALONE += ["recurrent_cells", "recurrent", "recurrent_attention"]
-ALONE += ["layers", "blocks", "torch_weights", "transformer"]
+ALONE += ["layers", "blocks", "torch_weights", "embedding", "transformer", "encoder_only", "decoder_only"]
 ALONE += ["generation"]
 ALONE += ["training.schedules", "training.checkpoints", "training"]
 ALONE += ["data.pairs", "scores"]

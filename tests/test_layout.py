@@ -14,11 +14,11 @@ LEVELS = (
     {"device", "masks", "claims", "figures", "transformer_figure"},
     {"attention", "positions", "data"},
     {"recurrent_cells", "recurrent", "recurrent_attention", "multi_head_attention", "layers"},
-    {"torch_weights", "blocks", "transformer"},
+    {"torch_weights", "blocks", "embedding", "transformer", "encoder_only", "decoder_only"},
     {"evaluation", "generation", "scores", "training"},
     {"pronunciation", "translation", "translation_task", "saved_model", "exercises", "explore", "experiments"},
     {"learner"},
-    {"matrix_command", "train_command", "authoring", "grading"},
+    {"matrix_command", "train_command", "weights_command", "authoring", "grading"},
     {"bench", "doctor", "lab", "testing"},
     {"cli", "__main__"},
 )

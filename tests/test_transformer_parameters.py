@@ -7,10 +7,11 @@ import math
 import pytest
 import torch
 
-from course_lib import blocks, layers, transformer
+from course_lib import blocks, embedding, layers, transformer
 from course_lib.attention import scaled_dot_product_attention
+from course_lib.embedding import Embedding
 from course_lib.positions import sinusoidal_encoding
-from course_lib.transformer import Embedding, Transformer
+from course_lib.transformer import Transformer
 
 from .small_transformer import CLOSE, POSITIONS, SOURCE, TARGET, D, H, S, ids, make_model, pair
 
@@ -27,7 +28,7 @@ def test_train_and_eval_and_train_again():
         first, second = (model.train()(source, None, target) for _ in range(2))
         assert not torch.isclose(first, second).any() and not torch.isclose(first, plain).any()
         torch.testing.assert_close(model.eval()(source, None, target), plain, **CLOSE)
-    used = sum(inspect.getsource(module).count("self.training") for module in (layers, blocks, transformer))
+    used = sum(inspect.getsource(module).count("self.training") for module in (layers, embedding, blocks, transformer))
     assert used == inspect.getsource(layers).count("self.training") + 1 == 3, "nothing hangs on the mode but dropout"
 
 
@@ -44,7 +45,7 @@ def test_dropout_stands_where_the_paper_has_it(monkeypatch):
         return scaled_dot_product_attention(query, key, value, **options)
 
     monkeypatch.setattr(layers, "dropout", counted)
-    monkeypatch.setattr(transformer, "dropout", counted)
+    monkeypatch.setattr(embedding, "dropout", counted)
     model = make_model(dropout=0.25, attention=attention)
     model(*pair()[:1], None, pair()[1])
     self_attention, feed_forward = [("attention", 0.25, True), (D, 0.25, True)], [(12, 0.25, True), (D, 0.25, True)]

@@ -5,7 +5,8 @@ far as a beam sees), `sample` (by chance). All of them take any `step` (token (B
 they know no model; `write` runs one of them with a model of the course. A beam also asks of the state that it has
 `select(rows)`: which of its tensors have the batch where, only who made it knows.
 
-`next_logits` asks a model of the course what may follow texts that are there already.
+`write_on` does so with a model that has no source, and goes on from texts that are there already; `next_logits` asks a
+translator what may follow such texts.
 
 `filters` has what sampling does to the scores of a step, `ranking` the order in which equal scores stand.
 """
@@ -15,6 +16,7 @@ from .continuations import next_logits
 from .greedy_search import greedy
 from .sampling import draw, probabilities, sample
 from .writing import evaluating, write
+from .writing_on import write_on
 
 __all__ = [
     "Hypotheses",
@@ -27,4 +29,5 @@ __all__ = [
     "probabilities",
     "sample",
     "write",
+    "write_on",
 ]

@@ -1,0 +1,111 @@
+"""The family that writes on (Radford et al. 2018): one text, read and written from left to right; no encoder.
+
+Its blocks are the encoder's, with a causal mask. B batch, T tokens of a text, D = d_model, V = vocab_size.
+"""
+
+from typing import NamedTuple
+
+from torch import nn
+from torch.nn import functional
+
+from course_lib.blocks import Encoder
+from course_lib.embedding import Embedding, position_module, rotary_of
+from course_lib.masks import causal_mask
+from course_lib.multi_head_attention import KVCache
+
+
+def next_token_loss(logits, ids, pad):
+    """The mean of -log p over all tokens that could be guessed, in nats a token (Bengio et al. 2003).
+
+    logits: (B, T, V), the scores at each of the T tokens for the one after it. ids: (B, T), the tokens that were read,
+    padding at the end. The first token of a row is nobody's guess. Returns a 0-d tensor.
+    Raises ValueError where the shapes do not fit or there is nothing to guess.
+    """
+    if logits.shape[:-1] != ids.shape:
+        raise ValueError(f"logits: expected {(*ids.shape, 'V')}, got {tuple(logits.shape)}")
+    target = ids[:, 1:]  # (B, T - 1)
+    if not (target != pad).any():
+        raise ValueError("ids: no row has a second token, there is nothing to guess")
+    return functional.cross_entropy(logits[:, :-1].flatten(0, 1), target.flatten(), ignore_index=pad)
+
+
+class TextState(NamedTuple):
+    """What the model knows of the N tokens before: for each layer their keys and values, or None at first."""
+
+    caches: tuple
+
+    @property
+    def length(self):
+        """N, how many tokens it has read."""
+        return 0 if self.caches[0] is None else self.caches[0].key.shape[-2]
+
+    def select(self, rows):
+        """The state of some rows of the batch, in any order, a row as often as it is named. rows: (N,) int64."""
+        return TextState(
+            tuple(cache and KVCache(*(part.index_select(0, rows) for part in cache)) for cache in self.caches)
+        )
+
+
+class DecoderOnly(nn.Module):
+    """Ids of a text in, scores for each next token out; the defaults are of the base size.
+
+    positions: "sinusoidal", "learned" (of the first max_length tokens, as in GPT) or "rotary" (as in today's models).
+    tied: whether the output layer is the embedding's matrix (Press and Wolf 2017). The output layer has no bias.
+    Options: those of `blocks`, norm_first (as in GPT-2), activation, eps and attention.
+
+    Padding belongs after a text: no token looks ahead, so none of the text ever sees it, and no mask is needed.
+    """
+
+    def __init__(
+        self,
+        vocab_size,
+        *,
+        d_model=512,
+        num_heads=8,
+        d_ff=2048,
+        num_layers=6,
+        dropout=0.1,
+        positions="sinusoidal",
+        max_length=None,
+        tied=True,
+        **options,
+    ):
+        super().__init__()
+        place = position_module(positions, d_model, max_length)
+        options |= {"dropout": dropout, "rotary": rotary_of(positions)}
+        self.embedding = Embedding(vocab_size, d_model, positions=place, dropout=dropout)
+        self.stack = Encoder(d_model, num_heads, d_ff, num_layers, **options)
+        self.output = nn.Linear(d_model, vocab_size, bias=False)
+        # A tied matrix keeps the embedding's deviation of 1/√D: with torch's 1 the first losses are many times ln V.
+        if tied:
+            self.output.weight = self.embedding.weight
+        else:
+            nn.init.xavier_uniform_(self.output.weight)
+
+    def forward(self, ids, *, need_weights=False):
+        """All steps at once, each fed the true token before. ids: (B, T), padding at the end alone.
+
+        Returns logits (B, T, V), or with need_weights also each block's weights (B, H, T, T), a tuple.
+        """
+        logits, _, weights = self._read(ids, self.start(), need_weights)
+        return (logits, weights) if need_weights else logits
+
+    def start(self):
+        """The `TextState` before the first token."""
+        return TextState((None,) * len(self.stack.blocks))
+
+    def read(self, ids, state):
+        """Several tokens after those that the state holds: ids (B, T). Returns logits (B, T, V) and the next state."""
+        return self._read(ids, state, need_weights=False)[:2]
+
+    def step(self, token, state):
+        """One token further. token: (B,). Returns logits (B, V) for the one after it, and the next state."""
+        logits, state = self.read(token.unsqueeze(1), state)
+        return logits.squeeze(1), state
+
+    def _read(self, ids, state, need_weights):
+        past, T = state.length, ids.shape[-1]
+        mask = None if T == 1 else causal_mask(T, past + T, device=ids.device)  # (T, N + T)
+        x = self.embedding(ids, offset=past)  # (B, T, D)
+        x, weights, caches = self.stack.step(x, state.caches, mask=mask, need_weights=need_weights)
+        return self.output(x), TextState(caches), weights
