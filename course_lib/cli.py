@@ -19,7 +19,7 @@ LESSON = "A lesson: 1, 01 or 01_bottleneck."
 
 
 class UnknownName(LookupError):
-    """No experiment or benchmark has this name; the text gives the nearest ones."""
+    """No experiment, benchmark or package of weights has this name; the text gives the nearest ones."""
 
 
 @app.command(context_settings=PASS_ON)
@@ -146,6 +146,16 @@ def bench(name: Annotated[str | None, typer.Argument(help="All if none is named.
 
 
 @app.command()
+def weights(name: Annotated[str | None, typer.Argument(help="Which; the list of them if none is named.")] = None):
+    """Fetch published weights that lessons can use, and check them; without a name, say which there are."""
+    from course_lib import weights_command
+
+    with known():
+        chosen = pick(name, weights_command.PACKAGES, "package of weights") if name else None
+    raise typer.Exit(weights_command.main(chosen))
+
+
+@app.command()
 def doctor():
     """Say what this machine has, and what to do where something is missing."""
     from course_lib import doctor as checks
@@ -175,7 +185,7 @@ def pick(name, table, kind):
 
 @contextmanager
 def known():
-    """End with status 2 and one line where a lesson, exercise, experiment or benchmark is unknown."""
+    """End with status 2 and one line where a lesson, an exercise or whatever else was named is unknown."""
     from course_lib.authoring.catalogue import UnknownLesson
     from course_lib.exercises import UnknownExercise
 

@@ -31,7 +31,7 @@ class Finding(NamedTuple):
 
 def main():
     """Print the report. Returns 1 if something that the lessons need is missing, else 0."""
-    findings = [python(), packages(), device(), memory(), disk(), korean_font(), browser()]
+    findings = [python(), packages(), device(), memory(), disk(), korean_font(), browser(), weights()]
     for finding in findings:
         mark = "ok  " if not finding.advice else "!   " if finding.needed else "-   "
         print(f"{mark}{finding.topic}: {finding.text}" + (f". {finding.advice}" if finding.advice else ""))
@@ -148,3 +148,13 @@ def browser():
     if path:
         return Finding("Chromium", re.split(r"[\\/]", path)[-1])
     return Finding("Chromium", "none", "The browser tests are skipped; learners need none", needed=False)
+
+
+def weights():
+    """The optional published weights: which are here, and whether they are the right ones."""
+    from course_lib.weights_command import HERE, PACKAGES, state
+
+    found = {name: state(package) for name, package in PACKAGES.items()}
+    text = ", ".join(f"{name} {word}" for name, word in found.items())
+    advice = "" if set(found.values()) == {HERE} else "Lessons show more with them: `python3 course.py weights`"
+    return Finding("weights", text, advice, needed=False)

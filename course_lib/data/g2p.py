@@ -1,21 +1,28 @@
 """The published weights of g2p-en, an English letters-to-phonemes Seq2Seq without attention (2019, Apache-2.0).
 
-The package is optional (`pip install --no-deps g2p-en`). It is read as data, never imported: that would download.
+The package is optional (`python3 course.py weights g2p-en`). It is read as data, never imported: that would download.
 """
 
-import hashlib
 import io
 from dataclasses import dataclass
-from importlib.util import find_spec
-from pathlib import Path
 
 import numpy
 
+from course_lib.data.published import Package, installed, read_published
+
 WEIGHTS, WORDS = "checkpoint20.npz", "homographs.en"
-SHA256 = {  # of version 2.1.0
-    WEIGHTS: "b8af35e4596d8dd5836dfd3fe9b2ba4f97b9c311efe8879544cbcfcbd566d8c6",
-    WORDS: "0403edcc6aefe8945f8987be398279fd98bf6b767e54b741331d3bc99a307071",
-}
+PACKAGE = Package(
+    name="g2p-en",
+    version="2.1.0",
+    module="g2p_en",
+    purpose="lesson 1: letters to sounds, without attention",
+    megabytes=3,
+    licence="Apache-2.0",
+    files={
+        WEIGHTS: "b8af35e4596d8dd5836dfd3fe9b2ba4f97b9c311efe8879544cbcfcbd566d8c6",
+        WORDS: "0403edcc6aefe8945f8987be398279fd98bf6b767e54b741331d3bc99a307071",
+    },
+)
 
 # Ids are places in these lists. Vowels carry their stress: none 0, main 1, second 2.
 GRAPHEMES = ("<pad>", "<unk>", "</s>", *"abcdefghijklmnopqrstuvwxyz")
@@ -24,10 +31,6 @@ PHONEMES = tuple(
     "EH0 EH1 EH2 ER0 ER1 ER2 EY0 EY1 EY2 F G HH IH0 IH1 IH2 IY0 IY1 IY2 JH K L M N NG OW0 OW1 OW2 OY0 OY1 OY2 "
     "P R S SH T TH UH0 UH1 UH2 UW UW0 UW1 UW2 V W Y Z ZH".split()
 )
-
-
-class WeightsMissing(RuntimeError):
-    """The optional package is not installed."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +44,12 @@ class G2P:
 
 def g2p_installed():
     """True when the package g2p-en is there. Imports nothing."""
-    return _folder() is not None
+    return installed(PACKAGE)
 
 
 def load_g2p():
     """The published parameters. Raises WeightsMissing where the package is absent, ValueError where a file differs."""
-    with numpy.load(io.BytesIO(_published(WEIGHTS)), allow_pickle=False) as archive:
+    with numpy.load(io.BytesIO(read_published(PACKAGE, WEIGHTS)), allow_pickle=False) as archive:
         return G2P({name: archive[name] for name in archive.files})
 
 
@@ -57,38 +60,8 @@ def g2p_words():
     letters. Errors as in `load_g2p`.
     """
     words = []
-    for line in _published(WORDS).decode("utf-8").splitlines():
+    for line in read_published(PACKAGE, WORDS).decode("utf-8").splitlines():
         if line and not line.startswith("#"):
             word, first, second, _ = line.strip().split("|")
             words.append((word.lower(), tuple(dict.fromkeys((tuple(first.split()), tuple(second.split()))))))
     return words
-
-
-def _folder():
-    spec = find_spec("g2p_en")
-    places = spec.submodule_search_locations if spec else None
-    return Path(next(iter(places))) if places else None
-
-
-def _published(name):
-    """Bytes of a file of the package, checked before anything reads them."""
-    folder = _folder()
-    if folder is None:
-        raise WeightsMissing(
-            "the published weights of g2p-en are not installed. `pip install --no-deps g2p-en` fetches them (3 MB); "
-            "the lesson goes on without them."
-        )
-    try:
-        content = (folder / name).read_bytes()
-    except OSError as error:
-        raise ValueError(
-            f"g2p-en: {name} cannot be read from {folder} ({error.strerror}). "
-            "Install it again: pip install --no-deps g2p-en"
-        ) from error
-    found = hashlib.sha256(content).hexdigest()
-    if found != SHA256[name]:
-        raise ValueError(
-            f"g2p-en: {name} is not the file of version 2.1.0 (SHA-256 {found[:12]}…, expected {SHA256[name][:12]}…). "
-            "Install it again: pip install --no-deps g2p-en"
-        )
-    return content

@@ -27,4 +27,6 @@ def compact(result):
     return "{\n " + ",\n ".join(lines) + "\n}\n"
 
 
-EXPERIMENTS: dict[str, Callable] = {name: _later(name) for name in ("bottleneck", "positions", "real_text", "warmup")}
+EXPERIMENTS: dict[str, Callable] = {
+    name: _later(name) for name in ("bottleneck", "minilm", "positions", "real_text", "warmup")
+}

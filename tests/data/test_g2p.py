@@ -3,33 +3,27 @@ import sys
 import pytest
 
 from course_lib.data import g2p
+from course_lib.data.published import WeightsMissing
+from tests.fake_packages import put_package
 
 needs_weights = pytest.mark.skipif(not g2p.g2p_installed(), reason="optional package g2p-en is not installed")
 
 
-@pytest.fixture
-def fake_package(tmp_path, monkeypatch):
-    """A package of that name which must never be imported."""
-    folder = tmp_path / "site" / "g2p_en"
-    folder.mkdir(parents=True)
-    (folder / "__init__.py").write_text("raise SystemExit('imported')")
-    monkeypatch.syspath_prepend(str(folder.parent))
-    return folder
-
-
 def test_absent_package_is_said_clearly(monkeypatch):
-    monkeypatch.setattr(g2p, "find_spec", lambda name: None)
+    monkeypatch.setattr(g2p, "PACKAGE", g2p.PACKAGE._replace(module="no_such_module"))
     assert not g2p.g2p_installed()
     for call in (g2p.load_g2p, g2p.g2p_words):
-        with pytest.raises(g2p.WeightsMissing, match="pip install --no-deps g2p-en"):
+        with pytest.raises(WeightsMissing, match="python3 course.py weights g2p-en"):
             call()
 
 
-def test_other_files_are_refused_before_they_are_read(fake_package):
+def test_other_files_are_refused_before_they_are_read(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    folder = put_package(tmp_path, "g2p_en", {})
     assert g2p.g2p_installed()
     with pytest.raises(ValueError, match=r"checkpoint20.npz cannot be read .*No such file"):
         g2p.load_g2p()
-    (fake_package / g2p.WEIGHTS).write_bytes(b"something else")
+    (folder / g2p.WEIGHTS).write_bytes(b"something else")
     with pytest.raises(ValueError, match=r"checkpoint20.npz is not the file of version 2.1.0"):
         g2p.load_g2p()
     assert "g2p_en" not in sys.modules
