@@ -180,7 +180,7 @@ claim("shifting every score by 1,000 changes no weight", torch.allclose(my_softm
 # | beam search | 빔 탐색 | several hypotheses kept at once |
 # | length penalty | 길이 페널티 | what keeps a beam from preferring short texts |
 # | sampling | 표본 추출, 샘플링 | each token drawn by its probability |
-# | cache | 캐시 | keys and values of what was written, kept for the next step |
+# | cache (KV cache) | 캐시 | keys and values of what was written, kept for the next step |
 # | reference translation | 참조 번역 | what a person wrote, against which a model's text is counted |
 # | cross-entropy | 교차 엔트로피 | how surprised the model is by the right token |
 # | exposure bias | 노출 편향 | in training a decoder never reads its own mistakes |
@@ -194,6 +194,12 @@ claim("shifting every score by 1,000 changes no weight", torch.allclose(my_softm
 # | permutation equivariant | 순열 등변 | shuffled in, shuffled out |
 # | output projection | 출력 투영 | the matrix that mixes what the heads found |
 # | rotary embedding (RoPE) | 회전 위치 임베딩 | queries and keys turned by their places |
+# | encoder-only | 인코더 전용 | a model that reads a text both ways and writes nothing |
+# | decoder-only | 디코더 전용 | a model that goes on with a text, from left to right |
+# | language model | 언어 모델 | how likely each next token of a text is |
+# | mean pooling | 평균 풀링 | one vector for a text: the mean of its tokens' |
+# | classification | 분류 | a class for a whole text |
+# | token tagging | 토큰 태깅 | a class for each token |
 
 # %% [markdown]
 # ## In short

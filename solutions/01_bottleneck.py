@@ -603,7 +603,7 @@ bottleneck()
 # ### The same curve on published weights
 #
 # The package `g2p-en` (2019) ships a real Seq2Seq GRU without attention: letters in, English sounds out, 256 numbers in
-# between. Where it is installed (`pip install --no-deps g2p-en`), the next cell asks it for everyday words, alone and
+# between. Where it is installed (`python3 course.py weights g2p-en`), the next cell asks it for everyday words, alone and
 # joined (*sun*, *sunlamp*, *sunlampbread*, ...), and counts how many of the sounds it gives each word alone are still
 # there, in order. Mind that joined words are also stranger than single ones, so length is not the only cause.
 

@@ -17,6 +17,7 @@ from . import (
     dressed_09,
     dressed_10_judging,
     dressed_10_search,
+    dressed_11,
 )
 
 
@@ -161,6 +162,7 @@ DRESSED = [
     *dressed_09.DRESSED,
     *dressed_10_judging.DRESSED,
     *dressed_10_search.DRESSED,
+    *dressed_11.DRESSED,
 ]
 
 
