@@ -33,6 +33,41 @@ def causal_mask(T, S=None, *, device=None):
     return torch.ones(T, S, dtype=torch.bool, device=device).tril(S - T)
 
 
+def sliding_window_mask(T, S=None, *, window, device=None):
+    """Query t may see itself and the keys before it, `window` in all (Beltagy et al. 2020, section 3.1).
+
+    Aligned bottom-right like `causal_mask`, which it is where window ≥ S. Returns (T, S) bool. S: T unless given.
+    """
+    if window < 1:
+        raise ValueError(f"window: expected at least 1, a query's own key, got {window}")
+    S = T if S is None else S
+    return causal_mask(T, S, device=device).triu(S - T - window + 1)
+
+
+def block_mask(blocks, block_size, T, S=None):
+    """Query t may see key s where blocks[t // block_size, s // block_size] is True (Child et al. 2019, section 5.5).
+
+    blocks: (⌈T / block_size⌉, ⌈S / block_size⌉) bool; the last blocks may be cut off. Returns (T, S) bool.
+    S: T unless given.
+    """
+    S = T if S is None else S
+    require_blocks(blocks, block_size, T, S)
+    return blocks.repeat_interleave(block_size, dim=0).repeat_interleave(block_size, dim=1)[:T, :S]
+
+
+def require_blocks(blocks, block_size, T, S):
+    """Raise unless `blocks` says of each block of queries and of keys whether they meet: TypeError, ValueError."""
+    require_bool(blocks, "blocks")
+    if block_size < 1:
+        raise ValueError(f"block_size: expected at least 1 token, got {block_size}")
+    wanted = (-(-T // block_size), -(-S // block_size))
+    if blocks.shape != wanted:
+        raise ValueError(
+            f"blocks: expected {wanted}, since {T} queries and {S} keys in blocks of {block_size} are so many, got "
+            f"{tuple(blocks.shape)}"
+        )
+
+
 def require_bool(mask, name="mask"):
     """Raise TypeError unless `mask` is a boolean tensor; the message tells the three conventions of the field apart."""
     if isinstance(mask, torch.Tensor) and mask.dtype == torch.bool:

@@ -199,7 +199,15 @@ claim("shifting every score by 1,000 changes no weight", torch.allclose(my_softm
 # | language model | 언어 모델 | how likely each next token of a text is |
 # | mean pooling | 평균 풀링 | one vector for a text: the mean of its tokens' |
 # | classification | 분류 | a class for a whole text |
-# | token tagging | 토큰 태깅 | a class for each token |
+# | token tagging | 토큰 태깅, 토큰 분류 | a class for each token |
+# | sentence embedding | 문장 임베딩 | a text as a vector |
+# | masked language modelling | 마스크 언어 모델링 | guessing hidden words from both sides |
+# | fine-tuning | 미세 조정 | training a trained model a little further, for a task |
+# | tile | 타일 | a part of the keys, or of the scores, looked at at once |
+# | sliding window | 슬라이딩 윈도우 | each query sees the last few keys alone |
+# | sparse attention | 희소 어텐션 | only some pairs of queries and keys are looked at |
+# | linear attention | 선형 어텐션 | weights without a softmax, so that all keys fit into one matrix |
+# | grouped-query attention | 그룹 쿼리 어텐션 | several query heads share keys and values |
 
 # %% [markdown]
 # ## In short

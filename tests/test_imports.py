@@ -25,6 +25,7 @@ BLOCKED = ("numpy", "matplotlib", "tqdm", "IPython", "babel", "yaml", "ipywidget
 
 
 ALONE = ["device", "masks", "attention", "positions", "multi_head_attention"]
+ALONE += ["tiled_attention", "sparse_attention", "linear_attention", "live_memory"]
 ALONE += ["recurrent_cells", "recurrent", "recurrent_attention"]
 ALONE += ["layers", "blocks", "torch_weights", "embedding", "transformer", "encoder_only", "decoder_only"]
 ALONE += ["generation"]

@@ -11,8 +11,8 @@ import course_lib
 
 PACKAGE = Path(course_lib.__file__).parent
 LEVELS = (
-    {"device", "masks", "claims", "figures", "transformer_figure"},
-    {"attention", "positions", "data"},
+    {"device", "masks", "live_memory", "claims", "figures", "transformer_figure"},
+    {"attention", "tiled_attention", "sparse_attention", "linear_attention", "positions", "data"},
     {"recurrent_cells", "recurrent", "recurrent_attention", "multi_head_attention", "layers"},
     {"torch_weights", "blocks", "embedding", "transformer", "encoder_only", "decoder_only"},
     {"evaluation", "generation", "scores", "training"},
@@ -39,7 +39,11 @@ ONLY = {
     "device": set(),
     "masks": set(),
     "claims": set(),
+    "live_memory": set(),
     "attention": {"masks"},
+    "tiled_attention": {"attention"},
+    "sparse_attention": {"attention", "masks"},
+    "linear_attention": {"attention"},
     "positions": {"masks"},
 }
 

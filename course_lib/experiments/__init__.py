@@ -28,5 +28,5 @@ def compact(result):
 
 
 EXPERIMENTS: dict[str, Callable] = {
-    name: _later(name) for name in ("bottleneck", "minilm", "positions", "real_text", "warmup")
+    name: _later(name) for name in ("bottleneck", "minilm", "positions", "real_text", "recall", "warmup")
 }

@@ -24,6 +24,7 @@ MOVES = {
     "block_xray": ("input[id$='-shortcuts']", "Space", "shortcuts"),
     "translator": ("select[id$='-head']", "ArrowDown", "head"),
     "sampler": ("[data-key='node-']", "ArrowRight", "node"),
+    "cost": ("input[id$='-length']", "End", "length"),
     "families": ("[data-key='token-7']", "ArrowLeft", "token"),
 }
 BEFORE = "import os\nos.environ.update(COURSE_SMOKE='1', COURSE_HOME={home!r})  # nothing is trained to its end"

@@ -18,6 +18,7 @@ from . import (
     dressed_10_judging,
     dressed_10_search,
     dressed_11,
+    dressed_12,
 )
 
 
@@ -163,6 +164,7 @@ DRESSED = [
     *dressed_10_judging.DRESSED,
     *dressed_10_search.DRESSED,
     *dressed_11.DRESSED,
+    *dressed_12.DRESSED,
 ]
 
 

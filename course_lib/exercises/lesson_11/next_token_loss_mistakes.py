@@ -115,7 +115,19 @@ def padding_alone(logits, ids, pad):
     return (surprises(logits[:, :-1], ids[:, 1:]) * is_padding).sum() / is_padding.sum().clamp(min=1)
 
 
+@mistake(
+    "Indexing with the targets takes, at every place, the scores of the targets of all places and of all texts. One "
+    "score a place is wanted. Which method picks one along the last axis, each place its own?",
+    source="`log_p[:, :, target]` where `gather` belongs",
+)
+def every_target_everywhere(logits, ids, pad):
+    target = ids[:, 1:]
+    log_p = logits[:, :-1].log_softmax(dim=-1)[:, :, target]  # (B, N, B, N)
+    return -log_p[target != pad].mean()
+
+
 MISTAKES = (
     not_shifted, shifted_twice, shifted_backwards, rolled, rows_run_together, first_token_guessed, padding_counts,
     mask_of_the_input, last_word_dropped, padding_is_zero, padding_alone,
+    every_target_everywhere,
 )  # fmt: skip
