@@ -94,9 +94,9 @@ def scaled_dot_product_attention(query, key, value, *, mask=None, bias=None, dro
     Returns (output (..., T, Dv), weights (..., T, S) or None), in the query's dtype.
     Raises ValueError for shapes that do not fit, TypeError for a mask that is not boolean.
     """
-    shape, alike = _scores_shape(query, key, value)
-    mask = _fitting(mask, "mask", shape)
-    if _fitting(bias, "bias", shape) is not None:
+    shape, alike = scores_shape(query, key, value)
+    mask = fitting(mask, "mask", shape)
+    if fitting(bias, "bias", shape) is not None:
         # A bias of -inf hides like a mask, rows of nothing else included.
         mask, bias = combine_masks(mask, bias != -math.inf), bias.masked_fill(bias == -math.inf, 0.0)
     if not need_weights:
@@ -132,7 +132,7 @@ def _fused(query, key, value, mask, bias, dropout):
     return output if seen is None else torch.where(seen, output, 0.0)
 
 
-def _scores_shape(query, key, value):
+def scores_shape(query, key, value):
     """The shape (..., T, S) of the scores, and whether the axes before the last two are equal in all three.
 
     Raises ValueError where query, key and value do not fit.
@@ -155,7 +155,7 @@ def _scores_shape(query, key, value):
     raise ValueError(f"{problem}; got query {tuple(q)}, key {tuple(k)}, value {tuple(v)}")
 
 
-def _fitting(mask, name, shape):
+def fitting(mask, name, shape):
     """The mask or bias, checked: it broadcasts to `shape` and does not enlarge it."""
     if mask is None:
         return None

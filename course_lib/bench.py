@@ -38,8 +38,8 @@ def compare(theirs, ours, pairs, warm_up=5):
     In turn, so that whatever else the machine does meets both alike. On a GPU a time ends when its work has ended.
     """
     for _ in range(warm_up):
-        _seconds(theirs), _seconds(ours)
-    times = [(_seconds(theirs), _seconds(ours)) for _ in range(pairs)]
+        seconds(theirs), seconds(ours)
+    times = [(seconds(theirs), seconds(ours)) for _ in range(pairs)]
     return {
         "ratio": statistics.median(their_time / our_time for their_time, our_time in times),
         "torch, ms": 1000 * statistics.median(their_time for their_time, _ in times),
@@ -47,7 +47,7 @@ def compare(theirs, ours, pairs, warm_up=5):
     }
 
 
-def _seconds(step):
+def seconds(step):
     began = time.perf_counter()
     step()
     if torch.cuda.is_available():

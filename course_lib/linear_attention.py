@@ -8,7 +8,7 @@ faster way to the same one.
 import torch
 from torch.nn import functional
 
-from course_lib.attention import _fitting, _scores_shape
+from course_lib.attention import fitting, scores_shape
 
 
 def feature_map(x):
@@ -34,7 +34,7 @@ def linear_attention(
     _refuse(bias, dropout, need_weights)
     if chunk < 1:
         raise ValueError(f"chunk: expected at least 1 query, got {chunk}")
-    shape, _ = _scores_shape(query, key, value)
+    shape, _ = scores_shape(query, key, value)
     dtype, query, key = query.dtype, feature_map(query), feature_map(key)
     if mask is not None:
         key = key.masked_fill(~_of_keys(mask, shape).mT, 0.0)  # a key that is hidden adds nothing to any sum
@@ -82,7 +82,7 @@ def _divide(output, total):
 
 def _of_keys(mask, shape):
     """The mask, checked, as (..., 1, S or 1)."""
-    _fitting(mask, "mask", shape)
+    fitting(mask, "mask", shape)
     mask = torch.atleast_2d(mask)
     if mask.shape[-2] != 1:
         raise ValueError(

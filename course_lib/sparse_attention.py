@@ -7,7 +7,7 @@ Each equals `scaled_dot_product_attention` under a mask that need not be made: `
 import torch
 from torch.nn import functional
 
-from course_lib.attention import _fitting, _scores_shape, scaled_dot_product_attention
+from course_lib.attention import fitting, scaled_dot_product_attention, scores_shape
 from course_lib.masks import combine_masks, require_blocks
 
 
@@ -22,8 +22,8 @@ def window_attention(query, key, value, *, window, mask=None, bias=None, dropout
     _refuse_weights(need_weights)
     if window < 1:
         raise ValueError(f"window: expected at least 1, a query's own key, got {window}")
-    shape, _ = _scores_shape(query, key, value)
-    mask, bias = _fitting(mask, "mask", shape), _fitting(bias, "bias", shape)
+    shape, _ = scores_shape(query, key, value)
+    mask, bias = fitting(mask, "mask", shape), fitting(bias, "bias", shape)
     *leading, T, S = shape
     if 0 in (T, S):
         return scaled_dot_product_attention(query, key, value)
@@ -32,7 +32,7 @@ def window_attention(query, key, value, *, window, mask=None, bias=None, dropout
     rows = torch.arange(n * size, device=query.device).view(n, size, 1)
     columns = rows[:, :1] + own + torch.arange(1 - min(window, S), size, device=query.device)  # (n, 1, N)
     distance = rows + own - columns  # (n, size, N), how far back a key lies
-    seen = (distance >= 0) & (distance < window) & (columns >= 0) & (columns < S)
+    seen = (distance >= 0) & (distance < window) & (columns >= 0)
     query = functional.pad(query, (0, 0, 0, n * size - T)).unflatten(-2, (n, size))  # (..., n, size, Dk)
     near = columns.clamp(0, S - 1).flatten()
     key, value = (each.index_select(-2, near).unflatten(-2, (n, -1)) for each in (key, value))  # (..., n, N, Dk or Dv)
@@ -59,10 +59,10 @@ def block_sparse_attention(
     Raises ValueError for shapes that do not fit and for what it cannot do, TypeError for a mask that is not boolean.
     """
     _refuse_weights(need_weights)
-    shape, _ = _scores_shape(query, key, value)
+    shape, _ = scores_shape(query, key, value)
     T, S = shape[-2:]
     require_blocks(blocks, block_size, T, S)
-    mask, bias = _fitting(mask, "mask", shape), _fitting(bias, "bias", shape)
+    mask, bias = fitting(mask, "mask", shape), fitting(bias, "bias", shape)
     if 0 in (T, S):
         return scaled_dot_product_attention(query, key, value)
     # Cut all at once: the gradient of a split is one tensor, that of many slices is as many tensors of full length.

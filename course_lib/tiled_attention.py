@@ -10,7 +10,7 @@ import math
 import torch
 from torch.autograd.function import once_differentiable
 
-from course_lib.attention import _fitting, _scores_shape, scaled_dot_score
+from course_lib.attention import fitting, scaled_dot_score, scores_shape
 
 
 def online_softmax(state, scores, value):
@@ -54,7 +54,7 @@ def tiled_attention(
         )
     if tile < 1:
         raise ValueError(f"tile: expected at least 1 query and key, got {tile}")
-    shape, _ = _scores_shape(query, key, value)
+    shape, _ = scores_shape(query, key, value)
     mask, bias = (_with_both_axes(each, name, shape) for each, name in ((mask, "mask"), (bias, "bias")))
     with torch.autocast(query.device.type, enabled=False):  # or both passes would not compute the same weights
         return _Tiles.apply(query, key, value, bias, mask, causal, tile), None
@@ -65,7 +65,7 @@ class _Tiles(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, query, key, value, bias, mask, causal, tile):
-        (*leading, T, _), _ = _scores_shape(query, key, value)
+        (*leading, T, _), _ = scores_shape(query, key, value)
         output = query.new_empty(*leading, T, value.shape[-1])
         # The logarithm of each query's Σ exp(score): exp(score - this) is a weight, without another sum.
         log_total = query.new_empty(*leading, T, 1, dtype=_at_least_single(query))
@@ -102,8 +102,7 @@ class _Tiles(torch.autograd.Function):
                 _add(d_key[..., columns, :], d_scores.mT @ _accurate(query[..., rows, :]) * scale)
                 if d_bias is not None:
                     _add(_cut(d_bias, rows, columns), d_scores)
-        d_inputs = (None if d is None else d.to(each.dtype) for d, each in zip(gradients, inputs, strict=True))
-        return *d_inputs, None, None, None
+        return *gradients, None, None, None  # torch brings each to its input's dtype
 
 
 def _score_tiles(query, key, bias, mask, causal, tile, rows):
@@ -135,7 +134,7 @@ def _cut(each, rows, columns):
 
 def _with_both_axes(each, name, shape):
     """The mask or bias, checked, as (..., T or 1, S or 1)."""
-    return None if _fitting(each, name, shape) is None else torch.atleast_2d(each)
+    return None if fitting(each, name, shape) is None else torch.atleast_2d(each)
 
 
 def _add(into, part):

@@ -70,6 +70,15 @@ def summed_over_features(query, key, value):
 
 
 @mistake(
+    "The sum of the outer products runs over the features of the keys, not over the positions; that of the keys is "
+    "right. Once the outer product has been made, which axis counted from the end holds the positions?",
+    source="`cumsum(dim=-2)` on both: right for the keys, and one axis too far back for the memory",
+)
+def memory_summed_over_features(query, key, value):
+    return attend(query, key, value, remember=lambda x, dim: x.cumsum(dim=-2))
+
+
+@mistake(
     "The positions are axis 1 in your code. That holds for (B, T, D); with heads or without a batch another axis is "
     "there. From which end is the axis of the positions always the same?",
     source="`cumsum(dim=1)`",
@@ -148,6 +157,7 @@ def softmax_attention(query, key, value, scale=None):
 
 MISTAKES = (
     no_denominator, not_causal, denominator_over_all, numerator_over_all, own_key_missing, summed_over_features,
+    memory_summed_over_features,
     axis_from_the_front, carried_over_rows, divided_by_the_position, denominator_without_query,
     denominator_of_one_key, memory_transposed, softmax_of_the_products, softmax_attention,
     *FEATURE_MISTAKES,
