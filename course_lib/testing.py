@@ -29,16 +29,18 @@ def runs(fast):
     """The runs, in order. fast: the first one alone, without browser tests."""
     # Each of the processes gets its share of the cores, or torch's threads slow one another down.
     threads = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // PROCESSES))}
-    tests = ("tests", "-n", str(PROCESSES), "--dist", "loadfile")
+    # A file stays with one process, and so does a notebook with its kernel.
+    side_by_side = ("-n", str(PROCESSES), "--dist", "loadfile")
+    tests = ("tests", *side_by_side)
     if fast:
         return [Run("tests", (*tests, "-m", "not browser"), threads)]
     timeout = f"--nbval-cell-timeout={CELL_SECONDS}"
-    solutions = ("solutions", "--nbval", timeout)
-    untouched = ("notebooks", "--nbval-lax", "--course-expect=untouched", timeout)
+    solutions = ("solutions", *side_by_side, "--nbval", timeout)
+    untouched = ("notebooks", *side_by_side, "--nbval-lax", "--course-expect=untouched", timeout)
     return [
         Run("tests", tests, threads),
-        Run("solution notebooks", solutions),
-        Run("untouched notebooks", untouched, {"COURSE_SMOKE": "1"}),
+        Run("solution notebooks", solutions, threads),
+        Run("untouched notebooks", untouched, {**threads, "COURSE_SMOKE": "1"}),
     ]
 
 

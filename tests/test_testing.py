@@ -74,6 +74,9 @@ def test_the_three_runs_and_the_fast_one():
     assert unit.arguments[0] == "tests" and int(unit.environment["OMP_NUM_THREADS"]) >= 1
     assert {"solutions", "--nbval"} <= set(solutions.arguments)
     assert {"notebooks", "--nbval-lax", "--course-expect=untouched"} <= set(untouched.arguments)
-    assert untouched.environment == {"COURSE_SMOKE": "1"}
+    assert solutions.environment == unit.environment
+    assert untouched.environment == {**unit.environment, "COURSE_SMOKE": "1"}
+    for run in (unit, solutions, untouched):
+        assert run.arguments[1:5] == ("-n", "2", "--dist", "loadfile"), "a notebook stays with its kernel"
     [fast] = testing.runs(fast=True)
     assert fast.arguments[-2:] == ("-m", "not browser")
