@@ -48,6 +48,7 @@ def compare(theirs, ours, pairs, warm_up=5):
 
 
 def seconds(step):
+    """How long a call takes, the work of a GPU included."""
     began = time.perf_counter()
     step()
     if torch.cuda.is_available():

@@ -55,6 +55,26 @@ def recognise(mistakes, cases, observed, expected, first, seed):
     return None
 
 
+def recognise_error(mistakes, cases, observed, seed):
+    """The one known mistake that raises on the same cases, in the same words, and gives the same on the others; or None.
+
+    For mistakes that are wrong only where they raise: the numbers in torch's words about shapes tell them apart.
+    """
+    matching = []
+    for name, wrong in mistakes.items():
+        seen = run_mistake(wrong, cases, seed)
+        if all(
+            _words(one.raised) == _words(other.raised) and same_observation(one, other)
+            for one, other in zip(seen, observed, strict=True)
+        ):
+            matching.append(name)
+    return matching[0] if len(matching) == 1 else None
+
+
+def _words(raised):
+    return raised and (raised.kind, raised.text)
+
+
 def recognise_gradient(mistakes, cases, observed, expected, first, seed):
     """The one known mistake with right values and the learner's gradient, or None."""
     matching = []
@@ -80,6 +100,11 @@ def recognise_law(mistakes, law_broken_by, broken, cases, expected, seed):
     return matching[0] if len(matching) == 1 else None
 
 
+def one_line(raised):
+    """An exception as its kind and the first line of its text."""
+    return f"{raised.kind}: {raised.text.strip().splitlines()[0] if raised.text.strip() else '(no message)'}"
+
+
 def explain_error(raised, name):
     """A learner's exception, with the question that fits the usual causes. name: the function that is asked for."""
     if raised.is_stub:
@@ -88,7 +113,7 @@ def explain_error(raised, name):
         return "it calls itself without end. Which condition should stop the recursion?"
     if raised.kind == "WrongState":
         return raised.text  # it asks its own question
-    text = f"{raised.kind}: {raised.text.strip().splitlines()[0] if raised.text.strip() else '(no message)'}"
+    text = one_line(raised)
     if "numpy()" in raised.text:
         return f"{text}\nnumpy carries no gradients. Which torch function does the same?"
     if raised.kind == "TypeError" and "() " in raised.text and "argument" in raised.text:

@@ -12,7 +12,9 @@ from .diagnosis import (
     explain_gradient,
     explain_kind,
     explain_values,
+    one_line,
     recognise,
+    recognise_error,
     recognise_gradient,
     recognise_law,
 )
@@ -119,7 +121,7 @@ class _Examination:
             return self._name(name, first)
         seen, want, case = self.observed[first], self.expected[first], self.cases[first]
         if seen.raised:
-            return self._say(FAILED, explain_error(seen.raised, self.exercise.name), first)
+            return self._explain_error(seen.raised, first)
         problem = explain_kind(seen.output, want.output, case)
         if problem:
             return self._say(WRONG, problem, first)
@@ -127,6 +129,13 @@ class _Examination:
         if law:
             return self._say(WRONG, f"{law.name}: {how}. {law.question}", first, law=law.name)
         return self._say(WRONG, explain_values(seen.output, want.output), first)
+
+    def _explain_error(self, raised, first):
+        name = recognise_error(self.mistakes, self.cases, self.observed, self.seed)
+        if name:
+            text = f"{one_line(raised)}\n{self.messages[name]}"
+            return self._say(FAILED, text, first, mistake=name)
+        return self._say(FAILED, explain_error(raised, self.exercise.name), first)
 
     def _explain_gradient(self, first):
         name = recognise_gradient(self.mistakes, self.cases, self.observed, self.expected, first, self.seed)

@@ -1,5 +1,7 @@
 """How a known mistake is chosen: everywhere, then on the first group that fails, then wherever the answer ran."""
 
+from dataclasses import replace
+
 import torch
 
 from course_lib.checking import FAILED, WRONG, Case, Exercise, Law, examine, mistake
@@ -77,6 +79,30 @@ def test_a_right_answer_that_breaks_off_is_an_exception_not_a_mistake():
 
     outcome = examine(EXERCISE, doubles_some_rows)
     assert (outcome.status, outcome.mistake) == (FAILED, None) and "no fourth entry" in outcome.message
+
+
+@mistake("Rows of four have no place for a fifth. How long may a row be?", source="a toy that is wrong only by raising")
+def adds_a_row_of_five(x):
+    return 2 * x + torch.zeros(5) if x.numel() == 4 else 2 * x
+
+
+def test_a_mistake_that_can_only_raise_is_named_by_its_words():
+    with_it = replace(EXERCISE, mistakes=(*EXERCISE.mistakes, adds_a_row_of_five))
+
+    def broadcast_another_way(x):
+        return torch.add(2 * x, torch.zeros(5)) if x.numel() == 4 else x + x
+
+    outcome = examine(with_it, broadcast_another_way)
+    assert (outcome.status, outcome.mistake) == (FAILED, "adds_a_row_of_five")
+    error, question = outcome.message.split("\n")[:2]
+    assert error.startswith("RuntimeError: The size of tensor a (4)") and question == adds_a_row_of_five.message
+
+
+def test_other_words_or_another_place_are_not_that_mistake():
+    with_it = replace(EXERCISE, mistakes=(*EXERCISE.mistakes, adds_a_row_of_five))
+    for length, longer in ((4, 6), (3, 5)):
+        outcome = examine(with_it, lambda x, n=length, m=longer: 2 * x + torch.zeros(m) if x.numel() == n else 2 * x)
+        assert (outcome.status, outcome.mistake) == (FAILED, None) and "Which shapes meet" in outcome.message
 
 
 def third(x):

@@ -189,6 +189,14 @@ def cache_of_an_attribute(query, key, value, cache):
     return output, (mine.keys, mine.values)
 
 
+def cache_under_a_square(query, key, value, cache):
+    old_key, old_value = (key[..., :0, :], value[..., :0, :]) if cache is None else cache
+    key, value = torch.cat((old_key, key), -2), torch.cat((old_value, value), -2)
+    hidden = torch.ones(query.shape[-2], query.shape[-2]).triu(1) > 0
+    scores = (query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5).masked_fill(hidden, -1e30)
+    return scores.softmax(-1) @ value, (key, value)
+
+
 DRESSED = [
     ("mean_pool", pool_without_mask, "padding_in_the_mean"),
     ("mean_pool", pool_divided_by_length, "divided_by_all"),
@@ -213,6 +221,7 @@ DRESSED = [
     ("attend_with_cache", cache_and_no_triangle, "mask_skipped_with_cache"),
     ("attend_with_cache", cache_under_is_causal, "top_left"),
     ("attend_with_cache", cache_without_a_mask, "no_mask"),
+    ("attend_with_cache", cache_under_a_square, "mask_of_the_new_alone"),
     ("attend_with_cache", cache_in_front, "new_before_old"),
     ("attend_with_cache", cache_of_the_old, "old_cache_returned"),
     ("attend_with_cache", cache_without_gradient, "old_tokens_detached"),

@@ -134,7 +134,25 @@ def oldest_dropped(query, key, value, cache):
     return output, (keys, values)
 
 
+@mistake(
+    "The mask is T by T, of the new tokens alone: the old keys have no column in it. With one new token it is "
+    "stretched, and all is well by chance. How many keys does each row of scores have?",
+    source="the one-argument mask of most tutorials, kept when a cache comes in",
+)
+def mask_of_the_new_alone(query, key, value, cache):
+    return seeing(lambda T, S: causal_mask(T, T), query, key, value, cache)
+
+
+@mistake(
+    "No mask is handed on: `masked_attention` wants one always. Of several new tokens, which may not see which?",
+    source='`None` for "nothing hidden", as torch\'s own functions take it',
+)
+def none_for_a_mask(query, key, value, cache):
+    return seeing(lambda T, S: None, query, key, value, cache)
+
+
 MISTAKES = (
+    mask_of_the_new_alone, none_for_a_mask,
     mask_skipped_with_cache, mask_skipped_at_the_start, no_mask, top_left, without_itself, rows_for_all, mask_inverted,
     new_tokens_alone, old_tokens_alone, unscaled, oldest_dropped,
 )  # fmt: skip

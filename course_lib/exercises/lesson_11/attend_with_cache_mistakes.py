@@ -142,7 +142,19 @@ def kept_inside(query, key, value, cache):
     return output, next_cache
 
 
+@mistake(
+    "Only the keys are joined: there are weights for N + T tokens, and values for T of them. What does each key bring "
+    "with it?",
+    source="one `torch.cat` for two tensors",
+)
+def values_not_joined(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat([cache[0], key], dim=-2)
+    return right(query, key, value, None)
+
+
 MISTAKES = (
+    values_not_joined,
     new_before_old, old_cache_returned, only_new_returned, joined_along_the_batch, joined_along_axis_1,
     read_in_the_wrong_order, returned_in_the_wrong_order, query_for_key, cache_changed, old_tokens_detached,
     next_cache_detached, kept_inside,
