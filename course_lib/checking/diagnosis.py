@@ -56,7 +56,7 @@ def recognise(mistakes, cases, observed, expected, first, seed):
 
 
 def recognise_error(mistakes, cases, observed, seed):
-    """The one known mistake that raises on the same cases, in the same words, and gives the same on the others; or None.
+    """The one known mistake that raises on the same cases, in the same words, and elsewhere gives the same; or None.
 
     For mistakes that are wrong only where they raise: the numbers in torch's words about shapes tell them apart.
     """
