@@ -670,7 +670,7 @@ asked = [str(entries) for entries in recall["asked"]]
 print(f"{'right, mean of seeds':20}", *(f"{entries:>5}" for entries in asked), "entries")
 mean = {}
 with style():
-    figure, (axis,) = panels(width=5.2)
+    figure, (axis,) = panels(width=6.8)
     for row in recall["spread"]:
         mean[row["kind"]] = row["mean"]
         print(f"{row['kind']:20}", *(f"{row['mean'][entries]:5.2f}" for entries in asked))
@@ -689,7 +689,7 @@ with style():
     axis.minorticks_off()
     axis.axvline(32, color="0.5", linestyle=":", label="longest in training")
     axis.axhline(1 / recall["values"], color="0.5", linestyle="--", label="a guess")
-    axis.legend()
+    axis.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
 show(
     figure,
     "Finding an entry again: mean of three seeds, the band from lowest to highest. Full attention finds it; a window knows what lies in it; the smaller a linear state, the sooner it fails.",
