@@ -32,13 +32,12 @@ def shows(seen, expected):
     return seen.raised is None and deviation(seen.output, expected.output) > SINGLE
 
 
-def recognise(mistakes, cases, observed, expected, first, seed):
-    """The one known mistake that behaves like the learner's function, or None.
+def recognise(runs, cases, observed, expected, first):
+    """The one known mistake that behaves like the learner's function, or None. runs: {name: what it shows}.
 
     First choice: the same on every case. Then: the same on the first group that fails. Then: the same wherever the
     learner's function ran at all. A mistake counts only where it shows itself, and only if it is the only one.
     """
-    runs = {name: run_mistake(wrong, cases, seed) for name, wrong in mistakes.items()}
     everywhere = range(len(cases))
     # The cases before are right: a mistake that is wrong there already is another one.
     group = [i for i in everywhere if i < first or cases[i].group == cases[first].group]
@@ -55,19 +54,19 @@ def recognise(mistakes, cases, observed, expected, first, seed):
     return None
 
 
-def recognise_error(mistakes, cases, observed, seed):
+def recognise_error(runs, observed):
     """The one known mistake that raises on the same cases, in the same words, and elsewhere gives the same; or None.
 
     For mistakes that are wrong only where they raise: the numbers in torch's words about shapes tell them apart.
     """
-    matching = []
-    for name, wrong in mistakes.items():
-        seen = run_mistake(wrong, cases, seed)
+    matching = [
+        name
+        for name, seen in runs.items()
         if all(
             _words(one.raised) == _words(other.raised) and same_observation(one, other)
             for one, other in zip(seen, observed, strict=True)
-        ):
-            matching.append(name)
+        )
+    ]
     return matching[0] if len(matching) == 1 else None
 
 
@@ -75,27 +74,25 @@ def _words(raised):
     return raised and (raised.kind, raised.text)
 
 
-def recognise_gradient(mistakes, cases, observed, expected, first, seed):
-    """The one known mistake with right values and the learner's gradient, or None."""
+def recognise_gradient(runs, observed, expected, first):
+    """The one known mistake with right values and the learner's gradient, or None. runs: with gradients."""
     matching = []
-    for name, wrong in mistakes.items():
-        seen = run_mistake(wrong, cases, seed, gradient=True)
+    for name, seen in runs.items():
         values_right = not any(s.raised or s.changed or shows(s, e) for s, e in zip(seen, expected, strict=True))
         if values_right and gradient_deviation(seen[first].gradients, observed[first].gradients) <= SINGLE:
             matching.append(name)
     return matching[0] if len(matching) == 1 else None
 
 
-def recognise_law(mistakes, law_broken_by, broken, cases, expected, seed):
+def recognise_law(runs, law_broken_by, broken, expected):
     """The one known mistake with right values that breaks the same law first, in the same manner, or None.
 
-    law_broken_by(function, seen): the first law that it breaks and what it raises there, to compare with `broken`.
+    law_broken_by(name): the first law that the mistake breaks and what it raises there, to compare with `broken`.
     """
     matching = []
-    for name, wrong in mistakes.items():
-        seen = run_mistake(wrong, cases, seed)
+    for name, seen in runs.items():
         values_right = not any(s.raised or shows(s, e) for s, e in zip(seen, expected, strict=True))
-        if values_right and law_broken_by(wrong, seen) == broken:
+        if values_right and law_broken_by(name) == broken:
             matching.append(name)
     return matching[0] if len(matching) == 1 else None
 

@@ -17,6 +17,7 @@ from .diagnosis import (
     recognise_error,
     recognise_gradient,
     recognise_law,
+    run_mistake,
 )
 from .laws import EVERYWHERE
 from .limits import TooSlow, exact, quiet, time_limit
@@ -51,6 +52,40 @@ def expected(exercise, seed):
     return cases, seen
 
 
+@lru_cache(maxsize=64)
+def wrong_functions(exercise):
+    """{name: function} of the exercise's known mistakes."""
+    wrap = as_function if exercise.is_module else (lambda wrong: wrong)
+    return {mistake.name: wrap(mistake.wrong) for mistake in exercise.mistakes}
+
+
+@lru_cache(maxsize=64)
+def mistake_runs(exercise, seed, gradient=False):
+    """{name: what it shows on the cases of a seed} of the known mistakes, the same for every answer: run once."""
+    cases, _ = expected(exercise, seed)
+    return {name: run_mistake(wrong, cases, seed, gradient) for name, wrong in wrong_functions(exercise).items()}
+
+
+@lru_cache(maxsize=4096)
+def law_of_mistake(exercise, seed, name):
+    """The first law that a known mistake breaks, and what it raises there: (law's name or None, kind or None)."""
+    if any(seen.changed for seen in mistake_runs(exercise, seed)[name]):
+        return UNCHANGED, None
+    law, _, raised = broken_law(exercise, wrong_functions(exercise)[name], seed, SECONDS)
+    return law and law.name, raised
+
+
+def broken_law(exercise, function, seed, seconds):
+    """The first law that a function breaks, how, and what it raised there: (law, words, kind); Nones otherwise."""
+    cases, _ = expected(exercise, seed)
+    with time_limit(seconds):
+        for law in (*EVERYWHERE, *exercise.laws):
+            how, raised = break_law(law, function, cases, torch.Generator().manual_seed(seed))
+            if how:
+                return law, how, raised
+    return None, None, None
+
+
 class _Examination:
     """One check, from the first call to the outcome."""
 
@@ -59,8 +94,6 @@ class _Examination:
         # A remote class arrives as a function already.
         self.answer = as_function(function) if isinstance(function, type) else function
         self.cases, self.expected = expected(exercise, seed)
-        wrap = as_function if exercise.is_module else (lambda wrong: wrong)
-        self.mistakes = {mistake.name: wrap(mistake.wrong) for mistake in exercise.mistakes}
         self.messages = {mistake.name: mistake.message for mistake in exercise.mistakes}
         self.observed = []
 
@@ -87,7 +120,7 @@ class _Examination:
         for i, (seen, want) in enumerate(zip(self.observed, self.expected, strict=True)):
             if gradient_deviation(seen.gradients, want.gradients) > SINGLE:
                 return self._explain_gradient(i)
-        law, how, raised = self._broken_law(self.answer)
+        law, how, raised = self._broken_law()
         if law:
             return self._explain_law(law.name, f"{law.name}: {how}. {law.question}", None, raised)
         return Outcome(self.exercise.name, PASSED, note=self._precision(), seed=self.seed)
@@ -116,7 +149,7 @@ class _Examination:
         return seen.raised is None and deviation(seen.output, self.expected[i].output) <= SINGLE
 
     def _explain_values(self, first):
-        name = recognise(self.mistakes, self.cases, self.observed, self.expected, first, self.seed)
+        name = recognise(self._runs(), self.cases, self.observed, self.expected, first)
         if name:
             return self._name(name, first)
         seen, want, case = self.observed[first], self.expected[first], self.cases[first]
@@ -125,45 +158,39 @@ class _Examination:
         problem = explain_kind(seen.output, want.output, case)
         if problem:
             return self._say(WRONG, problem, first)
-        law, how, _ = self._broken_law(self.answer)
+        law, how, _ = self._broken_law()
         if law:
             return self._say(WRONG, f"{law.name}: {how}. {law.question}", first, law=law.name)
         return self._say(WRONG, explain_values(seen.output, want.output), first)
 
     def _explain_error(self, raised, first):
-        name = recognise_error(self.mistakes, self.cases, self.observed, self.seed)
+        name = recognise_error(self._runs(), self.observed)
         if name:
             text = f"{one_line(raised)}\n{self.messages[name]}"
             return self._say(FAILED, text, first, mistake=name)
         return self._say(FAILED, explain_error(raised, self.exercise.name), first)
 
     def _explain_gradient(self, first):
-        name = recognise_gradient(self.mistakes, self.cases, self.observed, self.expected, first, self.seed)
+        name = recognise_gradient(self._runs(gradient=True), self.observed, self.expected, first)
         if name:
             return self._name(name, first)
         text = explain_gradient(self.exercise, self.cases[first], self.observed[first], self.expected[first])
         return self._say(WRONG, text, first, law="gradient")
 
     def _explain_law(self, law_name, text, first, raised=None):
-        def first_law(wrong, seen):
-            if any(one.changed for one in seen):
-                return UNCHANGED, None
-            law, _, raised = self._broken_law(wrong)
-            return law and law.name, raised
+        def law_of(name):
+            return law_of_mistake(self.exercise, self.seed, name)
 
-        name = recognise_law(self.mistakes, first_law, (law_name, raised), self.cases, self.expected, self.seed)
+        name = recognise_law(self._runs(), law_of, (law_name, raised), self.expected)
         if name:
             return self._name(name, first, law_name)
         return self._say(WRONG, text, first, law=law_name)
 
-    def _broken_law(self, function):
-        """The first law that a function breaks, how, and what it raised there: (law, words, kind); Nones otherwise."""
-        with time_limit(self.seconds):
-            for law in (*EVERYWHERE, *self.exercise.laws):
-                how, raised = break_law(law, function, self.cases, torch.Generator().manual_seed(self.seed))
-                if how:
-                    return law, how, raised
-        return None, None, None
+    def _broken_law(self):
+        return broken_law(self.exercise, self.answer, self.seed, self.seconds)
+
+    def _runs(self, gradient=False):
+        return mistake_runs(self.exercise, self.seed, gradient)
 
     def _precision(self):
         pairs = zip(self.observed, self.expected, strict=True)
