@@ -6,27 +6,10 @@ Its blocks are the encoder's, with a causal mask. B batch, T tokens of a text, D
 from typing import NamedTuple
 
 from torch import nn
-from torch.nn import functional
 
 from course_lib.blocks import Encoder
 from course_lib.embedding import Embedding, position_module, rotary_of
 from course_lib.masks import causal_mask
-from course_lib.multi_head_attention import KVCache
-
-
-def next_token_loss(logits, ids, pad):
-    """The mean of -log p over all tokens that could be guessed, in nats a token (Bengio et al. 2003).
-
-    logits: (B, T, V), the scores at each of the T tokens for the one after it. ids: (B, T), the tokens that were read,
-    padding at the end. The first token of a row is nobody's guess. Returns a 0-d tensor.
-    Raises ValueError where the shapes do not fit or there is nothing to guess.
-    """
-    if logits.shape[:-1] != ids.shape:
-        raise ValueError(f"logits: expected {(*ids.shape, 'V')}, got {tuple(logits.shape)}")
-    target = ids[:, 1:]  # (B, T - 1)
-    if not (target != pad).any():
-        raise ValueError("ids: no row has a second token, there is nothing to guess")
-    return functional.cross_entropy(logits[:, :-1].flatten(0, 1), target.flatten(), ignore_index=pad)
 
 
 class TextState(NamedTuple):
@@ -41,9 +24,7 @@ class TextState(NamedTuple):
 
     def select(self, rows):
         """The state of some rows of the batch, in any order, a row as often as it is named. rows: (N,) int64."""
-        return TextState(
-            tuple(cache and KVCache(*(part.index_select(0, rows) for part in cache)) for cache in self.caches)
-        )
+        return TextState(tuple(None if cache is None else cache.select(rows) for cache in self.caches))
 
 
 class DecoderOnly(nn.Module):

@@ -16,6 +16,20 @@ def masked_cross_entropy(logits, target, pad):
     return F.cross_entropy(logits.flatten(0, -2), target.flatten(), ignore_index=pad)
 
 
+def next_token_loss(logits, ids, pad):
+    """`masked_cross_entropy` of a model that guesses each next token of a text (Bengio et al. 2003), in nats a token.
+
+    logits: (B, T, V), the scores at each of the T tokens for the one after it. ids: (B, T), the tokens that were read,
+    padding at the end. The first token of a row is nobody's guess. Returns a 0-d tensor.
+    Raises ValueError where the shapes do not fit or there is nothing to guess.
+    """
+    if logits.shape[:-1] != ids.shape:
+        raise ValueError(f"logits: expected {(*ids.shape, 'V')}, got {tuple(logits.shape)}")
+    if not (ids[:, 1:] != pad).any():
+        raise ValueError("ids: no row has a second token, there is nothing to guess")
+    return masked_cross_entropy(logits[:, :-1], ids[:, 1:], pad)
+
+
 def label_smoothing_loss(logits, target, smoothing, pad):
     """Cross-entropy with a target that is not quite sure (section 5.4 of Vaswani et al. 2017), mean over real tokens.
 

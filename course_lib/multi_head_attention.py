@@ -31,13 +31,14 @@ def merge_heads(x):
 
 
 class KVCache(NamedTuple):
-    """Keys and values of a sequence as the heads see them, each (..., H, S, Dk). It never changes.
-
-    Beam search takes rows of it: `KVCache(*(part[rows] for part in cache))`.
-    """
+    """Keys and values of a sequence as the heads see them, each (..., H, S, Dk). It never changes."""
 
     key: torch.Tensor
     value: torch.Tensor
+
+    def select(self, rows):
+        """The cache of some rows of the batch, in any order, a row as often as it is named. rows: (N,) int64."""
+        return KVCache(*(part.index_select(0, rows) for part in self))
 
 
 class MultiHeadAttention(nn.Module):

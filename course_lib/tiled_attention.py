@@ -1,6 +1,7 @@
 """Exact attention that never holds the (T, S) matrix: memory grows with the length, not with its square.
 
-A softmax can be taken a tile of keys at a time (Milakov and Gimelshein 2018). With tiles of queries as well, and a
+A softmax can be taken a tile of keys at a time (Milakov and Gimelshein 2018), and the output with it (Rabe and Staats
+2021). With tiles of queries as well, and a
 backward pass that computes each tile's weights once more instead of keeping them, the gradient needs no matrix either
 (FlashAttention, Dao et al. 2022). Here it is in plain torch; `functional.scaled_dot_product_attention` is the kernel.
 """
@@ -14,7 +15,7 @@ from course_lib.attention import fitting, scaled_dot_score, scores_shape
 
 
 def online_softmax(state, scores, value):
-    """Take a further tile of keys into a softmax that has already begun (Milakov and Gimelshein 2018, algorithm 3).
+    """Take a further tile of keys into a softmax that has already begun (Rabe and Staats 2021, section 2).
 
     state: of the keys so far, (maximum (..., T, 1), total (..., T, 1), output (..., T, Dv)): each query's largest
     score, its sum of exp(score - maximum), and the values added up with exp(score - maximum) as weights. Before the

@@ -14,7 +14,6 @@ from course_lib.blocks import Decoder, Encoder
 from course_lib.data.vocabulary import PAD
 from course_lib.embedding import Embedding, position_module, rotary_of
 from course_lib.masks import causal_mask, combine_masks, if_it_hides, padding_mask
-from course_lib.multi_head_attention import KVCache
 
 TIED = (None, "output", "all")
 
@@ -66,7 +65,7 @@ class DecodingState(NamedTuple):
         """
 
         def taken(cache):
-            return None if cache is None else KVCache(*(part.index_select(0, rows) for part in cache))
+            return None if cache is None else cache.select(rows)
 
         mask, real = (None if each is None else each.index_select(0, rows) for each in (self.memory_mask, self.real))
         return DecodingState(tuple(map(taken, self.memories)), mask, tuple(map(taken, self.caches)), real)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from course_lib.live_memory import LiveMemory
 
+from .small_attention import draw
+
 LENGTHS = (256, 512, 1024, 2048)
 # Leading axes of query, key and value.
 LEADING = [
@@ -30,6 +32,19 @@ def draw_broadcast(seed, leading, T, S, Dk=3, Dv=4):
     torch.manual_seed(seed)
     shapes = zip(leading, ((T, Dk), (S, Dk), (S, Dv)), strict=True)
     return [(1.5 * torch.randn(*axes, *shape)).requires_grad_() for axes, shape in shapes]
+
+
+def assert_nothing_from_the_future(attend, seed, T, S, **tolerance):
+    """No value and no gradient: queries are the last T of S tokens. attend: causal, (query, key, value) -> output."""
+    query, key, value = draw(seed, (2,), T, S, 3, 4)
+    output = attend(query, key, value)
+    for t in range(T):
+        later = slice(t + S - T + 1, None)
+        from_key, from_value = torch.autograd.grad(output[:, t].sum(), [key, value], retain_graph=True)
+        assert not from_key[:, later].any() and not from_value[:, later].any()
+        spoilt_key, spoilt_value = key.detach().clone(), value.detach().clone()
+        spoilt_key[:, later], spoilt_value[:, later] = 1e9, -1e9
+        torch.testing.assert_close(attend(query, spoilt_key, spoilt_value)[:, t], output[:, t], **tolerance)
 
 
 def legal_shape(leading, T, S):

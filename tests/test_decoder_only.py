@@ -7,7 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_lib.decoder_only import DecoderOnly, next_token_loss
+from course_lib.decoder_only import DecoderOnly
+from course_lib.evaluation import next_token_loss
 
 from .small_families import SIZES, V, make_writer
 from .small_transformer import CLOSE, ORDERS, POSITIONS, B, T, ids, padded_ids

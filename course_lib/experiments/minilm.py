@@ -4,16 +4,8 @@
 minilm.json, so that lesson 11 can show them to everybody.
 """
 
-import argparse
-import json
-import platform
-from importlib import resources
-from pathlib import Path
-
-import torch
-
 from course_lib.data.minilm import PACKAGE
-from course_lib.experiments import compact
+from course_lib.experiments import parser_of, save, shipped, versions
 from course_lib.sentence_encoder import load_sentence_encoder
 
 WORD = "it"
@@ -52,24 +44,21 @@ def _rounded(tensor):
 
 def load_minilm_results():
     """What is shipped: `points` (as `look_of` gives, one a sentence), `texts`, and their `likeness`."""
-    return json.loads(resources.files("course_lib.experiments").joinpath("minilm.json").read_text(encoding="utf-8"))
+    return shipped("minilm")
 
 
 def main(arguments=()):
     """Read the weights, and write what they say. arguments: command-line words; see --help."""
-    parser = argparse.ArgumentParser(prog="course experiment minilm", description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path(__file__).with_suffix(".json"), help="file to write")
-    options = parser.parse_args(list(arguments))
+    options = parser_of("minilm", __doc__).parse_args(list(arguments))
     encoder = load_sentence_encoder()
     result = {
         "command": "course experiment minilm",
-        "versions": {"torch": torch.__version__, "python": platform.python_version()},
+        "versions": versions(),
         "weights": f"{PACKAGE.name} {PACKAGE.version}",
         "word": WORD, "points": [look_of(encoder, text) for text in LOOKS],
         "texts": ALIKE, "likeness": likeness(encoder),
     }  # fmt: skip
-    options.output.write_text(compact(result), encoding="utf-8")
-    print(f"wrote {options.output}")
+    save(result, options.output)
 
 
 if __name__ == "__main__":

@@ -4,18 +4,13 @@ The task is to name the letter two places before, at every place: it needs posit
 `course experiment positions` trains the grid (about a minute on one core) and writes positions.json.
 """
 
-import argparse
-import json
-import platform
 import statistics
-from importlib import resources
-from pathlib import Path
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from course_lib.experiments import compact
+from course_lib.experiments import parser_of, save, shipped, versions
 from course_lib.masks import causal_mask
 from course_lib.multi_head_attention import MultiHeadAttention
 from course_lib.positions import LearnedPositions, SinusoidalEncoding, rotary_embedding
@@ -104,16 +99,12 @@ def spread(points):
 
 def load_positions():
     """The shipped grid: settings, `places`, `points` (as `run_point` gives them) and `spread`."""
-    return json.loads(resources.files("course_lib.experiments").joinpath("positions.json").read_text(encoding="utf-8"))
+    return shipped("positions")
 
 
 def main(arguments=()):
     """Train the grid and write it. arguments: command-line words; see --help."""
-    parser = argparse.ArgumentParser(prog="course experiment positions", description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path(__file__).with_suffix(".json"), help="file to write")
-    parser.add_argument("--steps", type=int, default=STEPS)
-    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
-    options = parser.parse_args(list(arguments))
+    options = parser_of("positions", __doc__, steps=STEPS, seeds=SEEDS).parse_args(list(arguments))
     torch.set_num_threads(1)  # the same sums on every machine, and the fastest for models this small
     points = []
     for kind in KINDS:
@@ -123,13 +114,12 @@ def main(arguments=()):
     seeds = " ".join(map(str, options.seeds))
     result = {
         "command": f"course experiment positions --steps {options.steps} --seeds {seeds}",
-        "versions": {"torch": torch.__version__, "python": platform.python_version()},
+        "versions": versions(),
         "steps": options.steps, "batch_size": BATCH_SIZE, "rate": RATE, "d_model": D_MODEL, "num_heads": NUM_HEADS,
         "letters": LETTERS, "back": BACK, "trained_lengths": TRAINED_LENGTHS, "strings": TEST_COUNT,
         "seeds": list(options.seeds), "places": PLACES, "spread": spread(points), "points": points,
     }  # fmt: skip
-    options.output.write_text(compact(result), encoding="utf-8")
-    print(f"wrote {options.output}")
+    save(result, options.output)
 
 
 if __name__ == "__main__":

@@ -5,23 +5,18 @@ real_text --pairs FILE` trains on each file in turn, English in its first column
 real_text.json: scores, curves, and what the model makes of a few sentences of our own.
 """
 
-import argparse
 import json
 import os
-import platform
 import re
 import subprocess
 import sys
 import tempfile
 import time
-from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
 
-import torch
-
 from course_lib.data.pairs import read_pairs, split_pairs
-from course_lib.experiments import compact
+from course_lib.experiments import parser_of, save, shipped, versions
 from course_lib.generation import beam, greedy
 from course_lib.saved_model import load_model
 from course_lib.translation_task import judge
@@ -99,15 +94,14 @@ def run_point(pairs, language, steps=None):
 
 def load_real_text():
     """The shipped result: `columns` of the evaluations, and `points`, one for each file (as `run_point` gives)."""
-    return json.loads(resources.files("course_lib.experiments").joinpath("real_text.json").read_text(encoding="utf-8"))
+    return shipped("real_text")
 
 
 def main(arguments=()):
     """Train on each file and write what came out. arguments: command-line words; see --help."""
-    parser = argparse.ArgumentParser(prog="course experiment real_text", description=__doc__)
+    parser = parser_of("real_text", __doc__)
     parser.add_argument("--pairs", type=Path, nargs="+", required=True, help="TSV files, English in the first column")
     parser.add_argument("--languages", nargs="+", choices=SENTENCES, default=["French"], help="of the second, for each")
-    parser.add_argument("--output", type=Path, default=Path(__file__).with_suffix(".json"), help="file to write")
     parser.add_argument("--steps", type=int, nargs="+", help="for each file; those of `course train` unless given")
     options = parser.parse_args(list(arguments))
     for name in ("languages", "steps"):
@@ -120,11 +114,10 @@ def main(arguments=()):
     words += ["--languages", *options.languages, *(["--steps", *map(str, options.steps)] if options.steps else [])]
     result = {
         "command": " ".join(words),
-        "versions": {"torch": torch.__version__, "python": platform.python_version()}
-        | {name: version(name) for name in ("sentencepiece", "sacrebleu")},
+        "versions": versions() | {name: version(name) for name in ("sentencepiece", "sacrebleu")},
         "columns": ["step", "wall seconds", "held-out loss", "BLEU", "chrF"], "points": points,
     }  # fmt: skip
-    options.output.write_text(compact(result), encoding="utf-8")
+    save(result, options.output)
 
 
 def _cpu_of_children():

@@ -4,19 +4,14 @@ A text is N entries (a key and its value in one token) and then N questions (a k
 `course experiment recall` trains the grid (about a quarter of an hour on one core) and writes recall.json.
 """
 
-import argparse
-import json
-import platform
 import statistics
-from importlib import resources
-from pathlib import Path
 
 import torch
 from torch.nn import functional
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.encoder_only import EncoderOnly
-from course_lib.experiments import compact
+from course_lib.experiments import parser_of, save, shipped, versions
 from course_lib.linear_attention import linear_attention
 from course_lib.masks import causal_mask, sliding_window_mask
 from course_lib.training import fit
@@ -147,16 +142,12 @@ def spread(points):
 
 def load_recall():
     """The shipped grid: settings, `points` (as `run_point` gives) and `spread`."""
-    return json.loads(resources.files("course_lib.experiments").joinpath("recall.json").read_text(encoding="utf-8"))
+    return shipped("recall")
 
 
 def main(arguments=()):
     """Train the grid and write it. arguments: command-line words; see --help."""
-    parser = argparse.ArgumentParser(prog="course experiment recall", description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path(__file__).with_suffix(".json"), help="file to write")
-    parser.add_argument("--steps", type=int, default=STEPS)
-    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
-    options = parser.parse_args(list(arguments))
+    options = parser_of("recall", __doc__, steps=STEPS, seeds=SEEDS).parse_args(list(arguments))
     torch.set_num_threads(1)  # the same sums on every machine, and the fastest for models this small
     points = []
     for kind in KINDS:
@@ -166,14 +157,13 @@ def main(arguments=()):
     seeds = " ".join(map(str, options.seeds))
     result = {
         "command": f"course experiment recall --steps {options.steps} --seeds {seeds}",
-        "versions": {"torch": torch.__version__, "python": platform.python_version()},
+        "versions": versions(),
         "steps": options.steps, "batch_size": BATCH_SIZE, "rate": RATE, "d_model": D_MODEL, "num_layers": NUM_LAYERS,
         "window": WINDOW, "keys": KEYS, "values": VALUES, "lengths": LENGTHS, "asked": ASKED,
         "every": EVERY, "heads": {kind: heads for kind, (_, heads) in KINDS.items()},
         "seeds": list(options.seeds), "spread": spread(points), "points": points,
     }  # fmt: skip
-    options.output.write_text(compact(result), encoding="utf-8")
-    print(f"wrote {options.output}")
+    save(result, options.output)
 
 
 if __name__ == "__main__":

@@ -4,19 +4,14 @@ The task is to say a string backwards, with a stack of encoder blocks. `course e
 four minutes on one core) and writes warmup.json.
 """
 
-import argparse
-import json
-import platform
 import statistics
-from importlib import resources
-from pathlib import Path
 
 import torch
 from torch import nn
 from torch.nn import functional
 
 from course_lib.blocks import Encoder
-from course_lib.experiments import compact
+from course_lib.experiments import parser_of, save, shipped, versions
 from course_lib.positions import SinusoidalEncoding
 from course_lib.training import fit
 
@@ -95,16 +90,12 @@ def spread(points):
 
 def load_warmup():
     """The shipped grid: settings, `places` (last step of each point), `points` (as `run_point` gives) and `spread`."""
-    return json.loads(resources.files("course_lib.experiments").joinpath("warmup.json").read_text(encoding="utf-8"))
+    return shipped("warmup")
 
 
 def main(arguments=()):
     """Train the grid and write it. arguments: command-line words; see --help."""
-    parser = argparse.ArgumentParser(prog="course experiment warmup", description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path(__file__).with_suffix(".json"), help="file to write")
-    parser.add_argument("--steps", type=int, default=STEPS)
-    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
-    options = parser.parse_args(list(arguments))
+    options = parser_of("warmup", __doc__, steps=STEPS, seeds=SEEDS).parse_args(list(arguments))
     torch.set_num_threads(1)  # the same sums on every machine, and the fastest for models this small
     points = []
     for order in ORDERS:
@@ -115,13 +106,12 @@ def main(arguments=()):
     seeds = " ".join(map(str, options.seeds))
     result = {
         "command": f"course experiment warmup --steps {options.steps} --seeds {seeds}",
-        "versions": {"torch": torch.__version__, "python": platform.python_version()},
+        "versions": versions(),
         "steps": options.steps, "batch_size": BATCH_SIZE, "rate": RATE, "depth": DEPTH, "d_model": D_MODEL,
         "num_heads": NUM_HEADS, "d_ff": D_FF, "letters": LETTERS, "length": LENGTH, "seeds": list(options.seeds),
         "places": [*range(EVERY, options.steps + 1, EVERY)], "spread": spread(points), "points": points,
     }  # fmt: skip
-    options.output.write_text(compact(result), encoding="utf-8")
-    print(f"wrote {options.output}")
+    save(result, options.output)
 
 
 if __name__ == "__main__":

@@ -40,9 +40,9 @@ def measure(attention, setting):
     name = name_of(attention, "attention")
     if setting.width > WIDEST:
         return {"name": name, "rows": []}
+    numbers = torch.Generator().manual_seed(0)  # of its own, so that a notebook's draws stay what they were
+    block, times, begun = _block(attention, setting, numbers), {}, time.perf_counter()
     try:
-        numbers = torch.Generator().manual_seed(0)  # of its own, so that a notebook's draws stay what they were
-        block, times, begun = _block(attention, setting, numbers), {}, time.perf_counter()
         for length in _lengths(setting):
             x = torch.randn(1, length, setting.width, generator=numbers, dtype=torch.float32, device="cpu")
             run = partial(block, x, need_weights=setting.kind == "full")  # who asks for the weights gets the square
@@ -52,7 +52,7 @@ def measure(attention, setting):
             if times and GROWS * times[length // 2] > left:
                 break
             times[length] = _seconds(run, left / 4)
-    except Exception as error:  # whatever a learner's function raises is an answer too
+    except Exception as error:  # the function is the learner's, and may raise anything
         return {"name": name, "rows": [], "problem": problem(error)}
     return {"name": name, "rows": _rows(list(times.items()))}
 

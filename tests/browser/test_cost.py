@@ -32,13 +32,14 @@ from .widgets import compare, follow, notebook_of, said, state, stops, violation
 pytestmark = pytest.mark.browser
 
 READ = """{found: root.found, source: root.dataset.source, now: all('now'), crossing: all('crossing'),
-    rows: [...root.querySelectorAll('[data-row]')].map((row) => [row.dataset.row, ...[...row.children].map((cell) => cell.textContent)]),
+    rows: [...root.querySelectorAll('[data-row]')].map((row) =>
+        [row.dataset.row, ...[...row.children].map((cell) => cell.textContent)]),
     bytes: [...root.querySelectorAll('[data-bytes]')].map((bar) => bar.dataset.bytes),
     wide: [...root.querySelectorAll('[data-bytes]')].map((bar) => +bar.getAttribute('width')),
     texts: [...root.querySelectorAll('svg text.halo')].map((text) => text.textContent),
     outputs: [...root.querySelectorAll('output')].map((output) => output.textContent),
     selects: [...root.querySelectorAll('select')].map((node) => node.value),
-    window: root.querySelector('input[id$=window]').disabled}"""  # noqa: E501
+    window: root.querySelector('input[id$=window]').disabled}"""
 FOUND = {
     "three": [[512, 0.31, None], [1024, 1.5, 4.8], [2048, 12.0, 8.0]],
     "one": [[16, 1200.0, None]],
@@ -151,9 +152,11 @@ def test_no_text_covers_another(visit):
     page = visit(cost())
     over = """() => [...document.querySelectorAll('#explorable svg')].flatMap((drawing) => {
         const all = [...drawing.querySelectorAll('text')], boxes = all.map((node) => node.getBoundingClientRect());
-        const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
-        return boxes.flatMap((one, at) => all.filter((_, to) => to > at && meet(one, boxes[to])).map((other) => [all[at].textContent, other.textContent]));
-    })"""  # noqa: E501
+        const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+            && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
+        return boxes.flatMap((one, at) => all.filter((_, to) => to > at && meet(one, boxes[to]))
+            .map((other) => [all[at].textContent, other.textContent]));
+    })"""
     for width, lang, one in itertools.product((320, 800, 1100), ("en", "ko"), EDGES[::17]):
         page.set_viewport_size({"width": width, "height": 900})
         page.evaluate("one => { Object.assign(window.model.state, one); window.model.set('lang', one.lang) }", one | {

@@ -118,12 +118,17 @@ def test_no_text_covers_another(visit):
     page = visit(make(**MANY))
     over = """() => {
         const boxes = (nodes) => [...nodes].map((node) => node.getBoundingClientRect());
-        const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+        const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+            && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
         const tokens = boxes(document.querySelectorAll('#explorable [data-key^=token] rect'));
-        const out = [...document.querySelectorAll('#explorable [data-key^=token]')].filter((group) => group.querySelector('text').getBoundingClientRect().width > group.querySelector('rect').getBoundingClientRect().width);
-        const cut = [...document.querySelectorAll('#explorable :is(th, td)')].filter((cell) => cell.scrollWidth > cell.offsetWidth + 1);
-        return [tokens.some((one, at) => tokens.some((other, to) => to > at && meet(one, other))), out.length, cut.length];
-    }"""  # noqa: E501
+        const wide = (group, part) => group.querySelector(part).getBoundingClientRect().width;
+        const out = [...document.querySelectorAll('#explorable [data-key^=token]')]
+            .filter((group) => wide(group, 'text') > wide(group, 'rect'));
+        const cut = [...document.querySelectorAll('#explorable :is(th, td)')]
+            .filter((cell) => cell.scrollWidth > cell.offsetWidth + 1);
+        const meeting = tokens.some((one, at) => tokens.some((other, to) => to > at && meet(one, other)));
+        return [meeting, out.length, cut.length];
+    }"""
     for width, family in itertools.product((320, 800, 1600), FAMILIES):
         page.set_viewport_size({"width": width, "height": 900})
         page.evaluate("family => window.model.set('family', family)", family)

