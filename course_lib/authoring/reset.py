@@ -5,10 +5,7 @@ answer cells change, and check cells that are gone or emptied: prose, notes and 
 Needs no nbgrader, which learners do not have; a test holds the stubs equal to those of the build.
 """
 
-import ast
 import copy
-import itertools
-import re
 import sys
 import warnings
 
@@ -18,6 +15,7 @@ from .build import STUB, back_up, to_text, write
 from .catalogue import SourceError
 from .identity import identity
 from .source import BEGIN, END, checked_names, read_notebook
+from .transplant import answer_places, insert, mark, position, replace
 
 RELOAD = """\
 If the notebook is open in JupyterLab, do not save it there first: choose File > Reload Notebook from Disk."""
@@ -141,32 +139,6 @@ def put_back(book, fresh, name, exercises):
     ] if others else []
 
 
-def mark(cell):
-    """(exercise, role) in the metadata of a cell, or (None, None)."""
-    found = cell.metadata.get("course")
-    return (found.get("exercise"), found.get("role")) if isinstance(found, dict) else (None, None)
-
-
-def answer_places(book, name):
-    """Where the answer to an exercise stands: by metadata first, then the cells that define a function of its name."""
-    marked = [i for i, cell in enumerate(book.cells) if mark(cell) == (name, "answer")]
-    defining = [
-        i
-        for i, cell in enumerate(book.cells)
-        if cell.cell_type == "code" and mark(cell) in ((None, None), (name, None)) and defines(cell.source, name)
-    ]
-    return marked + defining
-
-
-def defines(source, name):
-    """Whether a cell, valid Python or not, defines a function or class of this name."""
-    try:
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        return any(isinstance(node, kinds) and node.name == name for node in ast.parse(source).body)
-    except (SyntaxError, ValueError):
-        return bool(re.search(rf"^(async\s+)?(def|class)\s+{re.escape(name)}\b", source, re.M))
-
-
 def is_check(cell, name, exercises):
     """Whether a cell is a code cell that checks this exercise."""
     if cell.cell_type != "code" or name not in checked_names(cell.source):
@@ -176,42 +148,3 @@ def is_check(cell, name, exercises):
 
 def same(cell, wanted):
     return (cell.cell_type, cell.source, mark(cell)) == (wanted.cell_type, wanted.source, mark(wanted))
-
-
-def position(book, fresh, wanted):
-    """The index at which a missing cell belongs: below the nearest cell above it that is still there."""
-
-    def index(cell):
-        for i, one in enumerate(book.cells):
-            if mark(cell)[0] and mark(one) == mark(cell) or one.get("id") == cell.id or one.source == cell.source:
-                return i
-        return None
-
-    order = [cell.id for cell in fresh.cells]
-    place = order.index(wanted.id)
-    for cell in reversed(fresh.cells[:place]):
-        if (found := index(cell)) is not None:
-            return found + 1
-    for cell in fresh.cells[place + 1 :]:
-        if (found := index(cell)) is not None:
-            return found
-    return len(book.cells)
-
-
-def insert(book, cell, place):
-    book.cells.insert(place, fitting(book, cell, cell.id))
-
-
-def replace(book, place, cell):
-    book.cells[place] = fitting(book, cell, book.cells[place].get("id", cell.id), place)
-
-
-def fitting(book, cell, wanted_id, place=None):
-    """A copy of a cell for this notebook: its own id, or none where the format is older than ids."""
-    new = copy.deepcopy(cell)
-    taken = {one.get("id") for i, one in enumerate(book.cells) if i != place}
-    others = (f"{wanted_id[:56]}-{number}" for number in itertools.count(2))
-    new.id = next(one for one in itertools.chain([wanted_id], others) if one not in taken)
-    if book.nbformat_minor < 5:
-        del new["id"]
-    return new
