@@ -1,11 +1,12 @@
 """The `course` command. Each command loads what it needs when it runs, so that `course --help` is quick."""
 
-import difflib
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from course_lib.cli_instructor import add_commands
+from course_lib.cli_support import LESSON, PASS_ON, AsJson, UnknownName, fail, known, pick
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -13,13 +14,6 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     help="From Seq2Seq to Transformer: learn attention by building it.",
 )
-PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": True}
-AsJson = Annotated[bool, typer.Option("--json", help="Write JSON for other programs.")]
-LESSON = "A lesson: 1, 01 or 01_bottleneck."
-
-
-class UnknownName(LookupError):
-    """No experiment, benchmark or package of weights has this name; the text gives the nearest ones."""
 
 
 @app.command(context_settings=PASS_ON)
@@ -75,6 +69,25 @@ def reset(
                 raise UnknownName(f"the exercise {exercise!r} is not in {one.name}, but in {owners[0]}")
             pick(exercise, dict.fromkeys(one.exercises), f"exercise in {one.name} called")
     raise typer.Exit(resetting.main(one, [exercise] if exercise else ()))
+
+
+@app.command()
+def update(
+    lessons: Annotated[list[str] | None, typer.Argument(help=f"{LESSON} All if none is named.")] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", help="The folder of an older copy; this one's notebooks if none."),
+    ] = None,
+):
+    """Carry your answers into the lessons of this version; what is replaced goes to notebooks/backup/."""
+    from course_lib.authoring import catalogue
+    from course_lib.authoring import update as updating
+
+    with known():
+        chosen = [catalogue.lesson(lesson) for lesson in lessons or ()] or list(catalogue.lessons())
+    if source is not None and not source.is_dir():
+        fail(f"there is no folder {source}")
+    raise typer.Exit(updating.main(chosen, source))
 
 
 @app.command()
@@ -174,30 +187,7 @@ def test(
     raise typer.Exit(testing.main(context.args, fast=fast))
 
 
-def pick(name, table, kind):
-    """table[name]; raises UnknownName with the nearest names where there is none."""
-    if name in table:
-        return table[name]
-    near = difflib.get_close_matches(name, table, n=2, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(table) or 'none yet'}"
-    raise UnknownName(f"there is no {kind} {name!r}; {hint}")
-
-
-@contextmanager
-def known():
-    """End with status 2 and one line where a lesson, an exercise or whatever else was named is unknown."""
-    from course_lib.authoring.catalogue import UnknownLesson
-    from course_lib.exercises import UnknownExercise
-
-    try:
-        yield
-    except (UnknownLesson, UnknownExercise, UnknownName) as error:
-        fail(str(error))
-
-
-def fail(message):
-    typer.echo(f"course: {message}", err=True)
-    raise typer.Exit(2)
+add_commands(app)
 
 
 def main():

@@ -29,6 +29,8 @@ LEVELS = (
     {"learner"},
     {"matrix_command", "train_command", "weights_command", "authoring", "grading"},
     {"bench", "doctor", "lab", "testing"},
+    {"cli_support"},
+    {"cli_instructor"},
     {"cli", "__main__"},
 )
 LEVEL = {name: number for number, names in enumerate(LEVELS) for name in names}

@@ -35,7 +35,7 @@ def examine(exercise, function, *, seed=0, seconds=SECONDS):
 
     function: the learner's function or class, or a remote proxy of one. seconds: the time it may take for all cases.
     """
-    return _Examination(exercise, function, seed, seconds).outcome()
+    return Examination(exercise, function, seed, seconds).outcome()
 
 
 @lru_cache(maxsize=64)
@@ -86,8 +86,12 @@ def broken_law(exercise, function, seed, seconds):
     return None, None, None
 
 
-class _Examination:
-    """One check, from the first call to the outcome."""
+class Examination:
+    """One check, from the first call to the outcome.
+
+    Afterwards: `cases`, what the reference shows on them (`expected`), what the answer showed (`observed`, shorter where
+    it was broken off), whether it `passed`, and `place`, the index of the case that the outcome speaks of, or None.
+    """
 
     def __init__(self, exercise, function, seed, seconds):
         self.exercise, self.function, self.seed, self.seconds = exercise, function, seed, seconds
@@ -96,6 +100,7 @@ class _Examination:
         self.cases, self.expected = expected(exercise, seed)
         self.messages = {mistake.name: mistake.message for mistake in exercise.mistakes}
         self.observed = []
+        self.place, self.passed = None, False
 
     def outcome(self):
         try:
@@ -110,19 +115,20 @@ class _Examination:
         unwritten = self._observe()
         if unwritten:
             return unwritten
-        wrong = [i for i, _ in enumerate(self.cases) if not self._right(i)]
+        wrong = [i for i, _ in enumerate(self.cases) if not self.right(i)]
         if wrong:
             return self._explain_values(wrong[0])
         changed = [i for i, seen in enumerate(self.observed) if seen.changed]
         if changed:
             return self._explain_law(UNCHANGED, "an argument comes out of the call with other values. "
                                      "Which line writes in place (`+=`, `fill_`, `x[...] =`)?", changed[0])  # fmt: skip
-        for i, (seen, want) in enumerate(zip(self.observed, self.expected, strict=True)):
-            if gradient_deviation(seen.gradients, want.gradients) > SINGLE:
+        for i, _ in enumerate(self.cases):
+            if not self.right_gradient(i):
                 return self._explain_gradient(i)
         law, how, raised = self._broken_law()
         if law:
             return self._explain_law(law.name, f"{law.name}: {how}. {law.question}", None, raised)
+        self.passed = True
         return Outcome(self.exercise.name, PASSED, note=self._precision(), seed=self.seed)
 
     def _observe(self):
@@ -144,9 +150,14 @@ class _Examination:
             return self._say(NOT_ATTEMPTED, text)
         return self._say(FAILED, explain_error(raised, self.exercise.name), i)
 
-    def _right(self, i):
+    def right(self, i):
+        """Whether the answer gives the reference's values on case i."""
         seen = self.observed[i]
         return seen.raised is None and deviation(seen.output, self.expected[i].output) <= SINGLE
+
+    def right_gradient(self, i):
+        """Whether its vector-Jacobian products on case i are the reference's."""
+        return gradient_deviation(self.observed[i].gradients, self.expected[i].gradients) <= SINGLE
 
     def _explain_values(self, first):
         name = recognise(self._runs(), self.cases, self.observed, self.expected, first)
@@ -203,6 +214,7 @@ class _Examination:
 
     def _say(self, status, text, place=None, **more):
         where = ""
+        self.place = place
         if place is not None:
             case = self.cases[place]
             where = f"{describe_call(self.exercise, case)}, {case.label}"

@@ -4,6 +4,7 @@ import ast
 import inspect
 import linecache
 import math
+import sys
 import textwrap
 import types
 
@@ -11,14 +12,15 @@ _PLAIN = (bool, int, float, str)
 _SOURCE = "__kept_source__"  # in the namespace of an answer that came back: what it was made from
 
 
-def portable_source(function, namespace):
+def portable_source(function, namespace, within=None):
     """Source of `function` with what it needs from the notebook: modules, other functions, plain constants.
 
-    namespace: the notebook's variables. Returns None where there is no source (typed in a bare prompt, say).
+    namespace: the notebook's variables. within: a package whose functions are written out as well, not imported.
+    Returns None where there is no source (typed in a bare prompt, say).
     """
     lines, written = [], set()
 
-    def add(name, value):
+    def add(name, value, namespace=namespace):
         if name in written:
             return
         written.add(name)
@@ -34,15 +36,20 @@ def portable_source(function, namespace):
                 written.add("_revive")
                 lines.append(f"from {__name__} import revive as _revive")
             lines.append(f"{name} = _revive({value.__name__!r}, {kept!r})")
+        elif within and f"{getattr(value, '__module__', None)}.".startswith(f"{within}."):
+            write_out(value, vars(sys.modules[value.__module__]))
         elif getattr(value, "__module__", None) not in (None, "__main__", namespace.get("__name__")):
             if hasattr(value, "__qualname__") and "." not in value.__qualname__:
                 lines.append(f"from {value.__module__} import {value.__name__} as {name}")
         elif isinstance(value, types.FunctionType | type):
-            source = textwrap.dedent(_source(value))
-            for needed in sorted(_global_names(source)):
-                if needed in namespace:
-                    add(needed, namespace[needed])
-            lines.append(source.rstrip())
+            write_out(value, namespace)
+
+    def write_out(value, namespace):
+        source = textwrap.dedent(_source(value))
+        for needed in sorted(_global_names(source)):
+            if needed in namespace and not needed.startswith("__"):
+                add(needed, namespace[needed], namespace)
+        lines.append(source.rstrip())
 
     try:
         add(function.__name__, function)

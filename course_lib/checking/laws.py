@@ -56,7 +56,7 @@ def _any_layout(function, cases, generator):
         """The same values behind a transposed memory layout."""
         if isinstance(leaf, torch.Tensor) and leaf.ndim > 1:
             return leaf.transpose(0, -1).contiguous().transpose(0, -1)
-        return leaf
+        return leaf.clone() if isinstance(leaf, torch.Tensor) else leaf
 
     for case in cases[:2]:
         args, kwargs = tree_map(scatter, (case.args, dict(case.kwargs)))

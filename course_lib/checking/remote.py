@@ -8,6 +8,7 @@ While a peer waits for an answer it serves what the other side asks, so a callab
 
 import io
 import json
+import math
 import struct
 
 import numpy as np
@@ -18,6 +19,9 @@ from .tree import is_float, tensors, tree_map
 
 # Graphs are kept for backward passes; one check makes far fewer calls than this before it asks.
 KEPT_CALLS = 2_000
+# The most bytes of a message's two parts that a peer reads; those of a check are a thousand times smaller.
+HEADER_LIMIT, ARRAYS_LIMIT = 4 << 20, 64 << 20
+KINDS_THAT_CROSS = "biufc"  # booleans, integers, unsigned integers, floats, complex numbers
 
 
 class RemoteError(Exception):
@@ -29,7 +33,7 @@ class RemoteError(Exception):
 
 
 class WorkerDied(Exception):
-    """The other process ended in the middle of a call."""
+    """The other process ended in the middle of a call, or sent what is no message."""
 
 
 class Opaque:
@@ -73,17 +77,17 @@ class Peer:
 
     def _serve(self, header, values):
         before = torch.get_default_dtype()
-        torch.set_default_dtype(getattr(torch, header["dtype"]))
         try:
+            torch.set_default_dtype(_dtype(header["dtype"]))
             # A request may arrive in the middle of a forward or backward pass, where torch records nothing.
             with torch.enable_grad():
-                reply = getattr(self, f"_answer_{header['ask']}")(header, values)
+                reply = _message(*getattr(self, f"_answer_{header['ask']}")(header, values), self)
         except (Exception, SystemExit) as error:
             raised = tell(error)
-            reply = {"raised": [raised.kind, raised.text, raised.raised_in]}, None
+            reply = _message({"raised": [raised.kind, raised.text, raised.raised_in]}, None, self)
         finally:
             torch.set_default_dtype(before)
-        self._send(*reply)
+        self._write(reply)
 
     def _answer_call(self, header, values):
         original = values["args"], values["kwargs"]
@@ -111,19 +115,33 @@ class Peer:
         return {}, [by_input.get(id(x), torch.zeros_like(x)) for x in inputs]
 
     def _send(self, header, values):
-        arrays = []
-        body = json.dumps({**header, "values": _pack(values, arrays, self)}).encode()
-        blob = io.BytesIO()
-        for array in arrays:
-            np.lib.format.write_array(blob, array, allow_pickle=False)
-        self.writer.write(struct.pack("<QQ", len(body), blob.tell()) + body + blob.getvalue())
+        self._write(_message(header, values, self))
+
+    def _write(self, message):
+        self.writer.write(message)
         self.writer.flush()
 
     def _receive(self):
-        sizes = struct.unpack("<QQ", _read(self.reader, 16))
-        header = json.loads(_read(self.reader, sizes[0]))
-        blob = io.BytesIO(_read(self.reader, sizes[1]))
-        return header, _unpack(header.pop("values"), blob, self)
+        """The next message: (header, values). Raises WorkerDied where there is none, or where it is none."""
+        header_size, arrays_size = struct.unpack("<QQ", _read(self.reader, 16))
+        if header_size > HEADER_LIMIT or arrays_size > ARRAYS_LIMIT:
+            raise WorkerDied("the process sent more than a check can take")
+        header, blob = _read(self.reader, header_size), io.BytesIO(_read(self.reader, arrays_size))
+        try:
+            header = json.loads(header)
+            return header, _unpack(header.pop("values"), blob, self)
+        except Exception as error:  # the other side is not trusted: whatever it sends must end as this one error
+            raise WorkerDied(f"the process sent what is no message ({type(error).__name__})") from None
+
+
+def _message(header, values, peer):
+    """A message as bytes: the sizes of its two parts, the JSON header, the arrays."""
+    arrays = []
+    body = json.dumps({**header, "values": _pack(values, arrays, peer)}).encode()
+    blob = io.BytesIO()
+    for array in arrays:
+        np.lib.format.write_array(blob, array, allow_pickle=False)
+    return struct.pack("<QQ", len(body), blob.tell()) + body + blob.getvalue()
 
 
 def _read(reader, size):
@@ -156,7 +174,7 @@ def _unpack(packed, blob, peer):
         return packed
     kind, content = next(iter(packed.items()))
     if kind == "tensor":
-        return torch.from_numpy(np.lib.format.read_array(blob, allow_pickle=False)).to(getattr(torch, content))
+        return torch.from_numpy(_array(blob)).to(_dtype(content))
     if kind in ("tuple", "list"):
         items = [_unpack(item, blob, peer) for item in content]
         return tuple(items) if kind == "tuple" else items
@@ -165,6 +183,26 @@ def _unpack(packed, blob, peer):
     if kind == "callable":
         return RemoteFunction(peer, content, packed["name"])
     return type(content, (Opaque,), {})()
+
+
+def _array(blob):
+    """The next array. What its header announces is checked against what is there before any memory is taken."""
+    version = np.lib.format.read_magic(blob)
+    if version != (1, 0):
+        raise ValueError(f"an array of format {version}")
+    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(blob)
+    count = math.prod(shape)
+    if dtype.kind not in KINDS_THAT_CROSS or min(shape, default=0) < 0 or count * dtype.itemsize > ARRAYS_LIMIT:
+        raise ValueError(f"an array of {dtype} and shape {shape}")
+    data = blob.read(count * dtype.itemsize)
+    return np.frombuffer(bytearray(data), dtype, count).reshape(shape, order="F" if by_columns else "C")
+
+
+def _dtype(name):
+    found = getattr(torch, name)
+    if not isinstance(found, torch.dtype):
+        raise ValueError(f"{name} is no dtype")
+    return found
 
 
 class RemoteFunction:
