@@ -74,7 +74,7 @@ def stands_alone(exercise, source, mistake):
 
 
 def write_class(folder, lessons, students, hostile=0, seed=0):
-    """Write a folder a student, each with a notebook a lesson; the last `hostile` students' first notebooks are hostile.
+    """Write a folder a student with a notebook a lesson; the first notebooks of the last `hostile` ones are hostile.
 
     Returns {student: {exercise: "right", the mistake's name, or "stub"}}.
     """

@@ -89,8 +89,9 @@ def broken_law(exercise, function, seed, seconds):
 class Examination:
     """One check, from the first call to the outcome.
 
-    Afterwards: `cases`, what the reference shows on them (`expected`), what the answer showed (`observed`, shorter where
-    it was broken off), whether it `passed`, and `place`, the index of the case that the outcome speaks of, or None.
+    Afterwards: `cases`, what the reference shows on them (`expected`), what the answer showed (`observed`, shorter
+    where it was broken off), whether it `passed`, and `place`, the index of the case that the outcome speaks of, or
+    None.
     """
 
     def __init__(self, exercise, function, seed, seconds):

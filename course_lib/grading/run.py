@@ -110,6 +110,8 @@ def grade_all(submissions, assignment, secret, kept, *, jobs=2, dask=None, bubbl
             reports[i], done = report, done + 1
             if say:
                 say(report, done)
+    for path in set(kept.glob("*.json")) - {kept / f"{key}.json" for key in keys}:
+        path.unlink()  # of files, code or points that are no longer these
     return reports
 
 
