@@ -12,6 +12,7 @@ _HOME = {
     "solution": "course_lib.learner",
     "mine": "course_lib.learner",
     "progress": "course_lib.learner",
+    "assessed": "course_lib.learner",
     "pick_device": "course_lib.device",
 }
 

@@ -6,12 +6,25 @@ import textwrap
 from dataclasses import replace
 
 from course_lib import exercises
-from course_lib.checking import FAILED, CheckFailed, Outcome, examine
+from course_lib.checking import FAILED, NOT_ATTEMPTED, PASSED, CheckFailed, Outcome, examine
 from course_lib.checking.display import show
 from course_lib.checking.keep import portable_source, revive
 from course_lib.checking.store import load_progress, load_work, save_work, update_progress
 
 NOT_KEPT = "it needs something else of this notebook, so `mine` will give the course's version elsewhere"
+NOT_PASSED = "not passed"
+
+_shown = {"diagnoses": True, "solution": True}
+
+
+def assessed(*, diagnoses=True, solution=True):
+    """Say what this kernel shows: the first cell of a notebook that counts for marks calls it.
+
+    diagnoses: whether `check` says more than passed, not passed or not attempted, and whether `hint` gives hints.
+    solution: whether `solution` shows a worked answer. A courtesy that takes away temptation, and no security: whoever
+    has the course can call this again, or read the files. Marks never depend on it.
+    """
+    _shown.update(diagnoses=bool(diagnoses), solution=bool(solution))
 
 
 def check(answer, *, seed=0):
@@ -26,6 +39,8 @@ def check(answer, *, seed=0):
     function = namespace.get(name) if isinstance(answer, str) else answer
     if callable(function):
         outcome = examine(exercise, function, seed=seed)
+        if not _shown["diagnoses"]:
+            outcome = _without_diagnosis(outcome)
     else:
         found = "is not defined here" if function is None else f"is {function!r}, not a function"
         outcome = Outcome(name, FAILED, f"`{name}` {found}. Has the cell that defines it been run?", seed=seed)
@@ -36,6 +51,12 @@ def check(answer, *, seed=0):
     if not _keep(exercise, function, namespace, seed):
         outcome = replace(outcome, note=f"{outcome.note} {NOT_KEPT}".strip())
     show(outcome.lines())
+
+
+def _without_diagnosis(outcome):
+    """Whether it passed, and nothing else."""
+    status = outcome.status if outcome.status in (PASSED, NOT_ATTEMPTED) else NOT_PASSED
+    return Outcome(outcome.exercise, status, seed=outcome.seed)
 
 
 def _keep(exercise, function, namespace, seed):
@@ -71,6 +92,9 @@ def mine(name):
 def hint(name):
     """Reveal one more hint each time; after the last one it begins again. Raises UnknownExercise."""
     exercise = exercises.get(name)
+    if not _shown["diagnoses"]:
+        show([f"{name}: hints are not shown in this assignment"])
+        return
     seen = load_progress().get(name, {}).get("hints", 0)
     number = seen % len(exercise.hints)
     update_progress(name, hints=seen + 1)
@@ -80,6 +104,9 @@ def hint(name):
 def solution(name, *, insist=False):
     """Show a worked answer, after yours has passed or when you insist. Raises UnknownExercise."""
     exercise = exercises.get(name)
+    if not _shown["solution"]:
+        show([f"{name}: the solution is not shown in this assignment"])
+        return
     if not insist and load_progress().get(name, {}).get("status") != "passed":
         show([
             f"{name}: yours has not passed yet. `hint({name!r})` gives the next hint.",

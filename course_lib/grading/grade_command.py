@@ -7,11 +7,11 @@ import tempfile
 from pathlib import Path
 
 from . import assignment as assignments
-from .run import grade_all, key_of
+from .run import GRADER_FAILED, grade_all, key_of
 from .sandbox import SandboxError, bubblewrap_works, protections
 from .submissions import collect
 
-WAYS = "README.md, section 'For instructors', says how to grade in a container."
+WAYS = "INSTRUCTORS.md, section 'The wall', says how to grade in a container."
 
 
 class GradeError(RuntimeError):
@@ -55,6 +55,9 @@ def _grade(path, out, assignment, roster, student, jobs, dask, secret, trust):
             forget(student, submissions, what, secret, bubblewrap, kept)
         reports = _with_progress(submissions, what, secret, kept, jobs, dask, bubblewrap)
     _write(out, what, reports, protections(bubblewrap))
+    failed = [report for report in reports if report.trouble.startswith(GRADER_FAILED)]
+    if failed:
+        raise GradeError(f"{len(failed)} of {len(reports)} were not graded; the first: {failed[0].trouble}")
 
 
 def require_walls(trust):

@@ -24,6 +24,7 @@ from .sandbox import Room
 from .submissions import match
 
 ROOMS = 3  # warm processes that a grading process keeps, one for each lesson
+GRADER_FAILED = "the grader failed on this submission"
 NOTHING = "nothing was handed in for this lesson"
 _rooms = {}
 
@@ -90,7 +91,7 @@ def grade_all(submissions, assignment, secret, kept, *, jobs=2, dask=None, bubbl
     it, so an interrupted run goes on where it stopped. jobs: processes on this machine. dask: address of a Dask
     cluster to use instead. say(report, done): called as each one is finished.
     """
-    kept = Path(kept)
+    kept = Path(kept).resolve()  # bubblewrap is started in another folder
     kept.mkdir(parents=True, exist_ok=True)
     clear_away(kept)
     keys = [key_of(submission, assignment, secret, bubblewrap) for submission in submissions]
@@ -151,7 +152,7 @@ def _grade(main, index, *task):
     try:
         return index, grade_one(*task), True
     except Exception as error:  # whatever it is, 300 others wait
-        trouble = f"the grader failed on this submission ({type(error).__name__}: {error}); grade it once more"
+        trouble = f"{GRADER_FAILED} ({type(error).__name__}: {error}); grade it once more"
         marks = [mark for part in assignment.parts for mark in without_work(part, trouble)]
         return index, Report(submission.student, submission.name, trouble=trouble, marks=tuple(marks)), False
 
