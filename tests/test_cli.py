@@ -9,7 +9,10 @@ from typer.testing import CliRunner
 from course_lib import cli, lab, testing
 from course_lib.authoring import build, catalogue, checker, reset
 
-COMMANDS = ("lab", "check", "build", "reset", "matrix", "train", "experiment", "bench", "weights", "doctor", "test")
+COMMANDS = (
+    "lab", "check", "build", "reset", "update", "matrix", "train", "experiment", "bench", "weights", "doctor", "test",
+    "release", "grade", "nbgrader",
+)  # fmt: skip
 
 
 def course(*arguments):

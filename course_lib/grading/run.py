@@ -108,6 +108,7 @@ def grade_all(submissions, assignment, secret, kept, *, jobs=2, dask=None, bubbl
         for i, report, is_sound in results:
             if is_sound:
                 save(kept / f"{keys[i]}.json", report)
+                report = load(kept / f"{keys[i]}.json")  # so that a kept report is no other than a fresh one
             reports[i], done = report, done + 1
             if say:
                 say(report, done)
@@ -230,7 +231,7 @@ def load(path):
 
 def save(path, report):
     """Keep a report, whole or not at all."""
-    text = json.dumps(report.as_dict(), ensure_ascii=False, sort_keys=True)
+    text = json.dumps(report.as_dict(), ensure_ascii=False)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     partial.write_bytes(re.sub(r"[\ud800-\udfff]", "\ufffd", text).encode())
     os.replace(partial, path)
