@@ -65,7 +65,8 @@ def judge(exercise, work, room, seed, provided, instead, then=None, slow=frozens
         return Judgement(Outcome(exercise.name, NOT_ATTEMPTED, text))
     found = _judge(exercise, cells_of(work, exercise.name, slow=slow), room, seed, provided, instead, then)
     if found is None:
-        found = _judge(exercise, cells_of(work, exercise.name, bare=True), room, seed, provided, instead, then)
+        cells = cells_of(work, exercise.name, bare=True)
+        found = _judge(exercise, cells, room, seed, provided, instead, then, bare=True)
         note = "other cells of the notebook ended its process or took too long; they were left out"
         if found is not None:
             found.note = note
@@ -91,7 +92,7 @@ def cells_of(work, name, bare=False, slow=frozenset()):
     return [[source(cell), cell.place] for cell in cells]
 
 
-def _judge(exercise, cells, room, seed, provided, instead, then):
+def _judge(exercise, cells, room, seed, provided, instead, then, bare=False):
     """A Judgement, or None where the notebook's cells end the process or take too long."""
     with ONE_AT_A_TIME, room.process_for_an_answer() as (connection, end):
         peer = JudgePeer(connection)
@@ -104,7 +105,7 @@ def _judge(exercise, cells, room, seed, provided, instead, then):
                 errors, function = list(header["errors"]), values["function"]
         except (TooSlow, WorkerDied, RemoteError, OSError, KeyError, TypeError):
             return None
-        if cells[-1][1] in _slow(errors):  # the answer's own cell had no time left
+        if cells[-1][1] in _slow(errors) and not bare:  # the answer's own cell may have had no time left
             return None
         if not isinstance(function, RemoteFunction):
             return Judgement(_undefined(exercise.name, errors, cells), slow=_slow(errors))
@@ -112,7 +113,9 @@ def _judge(exercise, cells, room, seed, provided, instead, then):
         examination = Examination(exercise, answer, seed, ANSWER_SECONDS)
         try:
             outcome = examination.outcome()
-            if peer.lost:
+            if outcome.status == TOO_SLOW:
+                outcome = _slow_for_memory(outcome, examination)
+            elif peer.lost:
                 outcome = _lost(outcome, peer.lost, end())
             elif then is not None:
                 then(examination)
@@ -138,10 +141,16 @@ def _undefined(name, errors, cells):
     return Outcome(name, FAILED, f"after {place}, `{name}` is no function. What is bound to that name last?")
 
 
+def _slow_for_memory(outcome, examination):
+    """The outcome of an answer that took too long: perhaps because it filled all memory, again and again."""
+    if not any(seen.raised and seen.raised.kind == "MemoryError" for seen in examination.observed):
+        return outcome
+    text = "MemoryError: it takes more memory than there is. Which line makes something so large?"
+    return replace(outcome, status=FAILED, message=text)
+
+
 def _lost(outcome, why, ended):
     """The outcome of an answer whose process ended, or said what cannot be used: how, in words."""
-    if outcome.status == TOO_SLOW:
-        return outcome
     how = why
     if "signal" in ended:
         number = ended["signal"]
