@@ -11,9 +11,9 @@ import nbformat
 
 from course_lib.authoring.reset import mark
 from course_lib.grading.assignment import make
+from course_lib.grading.collecting.submissions import collect
 from course_lib.grading.release import release
 from course_lib.grading.run import grade_all
-from course_lib.grading.submissions import collect
 
 LESSONS = ("00", "04", "05")  # ten exercises
 STUDENTS, HOSTILE, PROCESSES = 300, 50, 2

@@ -8,7 +8,7 @@ import pytest
 
 from course_lib.authoring.catalogue import lessons, repo_root
 
-HUB = repo_root() / "hub"
+HUB = repo_root() / "binder" / "hub"
 SERVER = '#!/bin/sh\necho "$COURSE_HOME" "$@"\n'
 
 
@@ -21,7 +21,8 @@ def start(tmp_path):
     server.chmod(0o755)
     home = tmp_path / "home of 학생"
     home.mkdir()
-    environment = {"PATH": f"{server.parent}:{os.environ['PATH']}", "HOME": str(home), "COURSE_FOLDER": str(repo_root())}
+    path = f"{server.parent}:{os.environ['PATH']}"
+    environment = {"PATH": path, "HOME": str(home), "COURSE_FOLDER": str(repo_root())}
 
     def run(*arguments):
         done = subprocess.run(
@@ -51,7 +52,7 @@ def test_a_later_start_leaves_work_alone_and_brings_back_what_is_missing(start):
 
 def test_the_recipe_names_files_and_extras_that_are_there():
     recipe = (HUB / "Dockerfile").read_text()
-    assert re.findall(r"COPY (\S+)", recipe) == [".", "hub/start-course"]
+    assert re.findall(r"COPY (\S+)", recipe) == [".", "binder/hub/start-course"]
     assert (HUB / "start-course").stat().st_mode & 0o111
     assert "constraints.txt" in recipe and "[instructor]" in recipe
     assert "instructor = [" in (repo_root() / "pyproject.toml").read_text()

@@ -19,7 +19,7 @@ WITH_EXAMPLES = sorted(
 HOST = re.compile(r"https?://([\w.-]+)")
 # Hosts that may be named, and by which files; every other one, a package registry or its mirror say, may not.
 NAMED = {
-    "download.pytorch.org": ("binder/requirements.txt", "README.md"),
+    "download.pytorch.org": ("binder/", "README.md"),
     "www.apache.org": ("LICENSE",),
     "127.0.0.1": ("tests/",),
     "www.w3.org": ("course_lib/explore/", "tests/explore/"),  # the name of SVG's namespace, never fetched

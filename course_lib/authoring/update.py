@@ -13,7 +13,7 @@ from pathlib import Path
 
 import nbformat
 
-from course_lib.grading.reading import Unreadable, read
+from course_lib.grading.repairing.reading import Unreadable, read
 
 from .build import STUB, write
 from .catalogue import SourceError, lessons

@@ -50,7 +50,7 @@ def describe_type(value):
 
 
 def _article(word):
-    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
+    return f"{'an' if word[:1] in tuple('aeiou') else 'a'} {word}"
 
 
 def describe_difference(got, want):

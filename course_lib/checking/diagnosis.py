@@ -108,6 +108,8 @@ def explain_error(raised, name):
         return f"it calls `{raised.raised_in}`, which is not written yet. Will you write that one first?"
     if raised.kind == "RecursionError":
         return "it calls itself without end. Which condition should stop the recursion?"
+    if raised.kind == "MemoryError":
+        return "MemoryError: it takes more memory than there is. Which line makes something so large?"
     if raised.kind == "WrongState":
         return raised.text  # it asks its own question
     text = one_line(raised)

@@ -27,6 +27,7 @@ from .outcome import FAILED, NOT_ATTEMPTED, PASSED, TOO_SLOW, WRONG, Outcome
 from .tree import is_float, tensors
 
 SECONDS = 5.0
+UNFIT = ("RecursionError", "MemoryError", "WorkerDied")  # to go on with the other cases after these
 UNCHANGED = "arguments unchanged"
 
 
@@ -138,7 +139,7 @@ class Examination:
             for i, case in enumerate(self.cases):
                 seen = observe(self.answer, case, self.seed + i)
                 self.observed.append(seen)
-                if seen.raised and (seen.raised.is_stub or seen.raised.kind in ("RecursionError", "WorkerDied")):
+                if seen.raised and (seen.raised.is_stub or seen.raised.kind in UNFIT):
                     return self._unfinished(i)
                 if i == 0 and seen.output is None and is_empty(self.function):
                     return self._say(NOT_ATTEMPTED, "the body is still empty. What should it return?")

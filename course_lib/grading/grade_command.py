@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 
 from . import assignment as assignments
+from .collecting.submissions import collect
 from .run import GRADER_FAILED, grade_all, key_of
 from .sandbox import SandboxError, bubblewrap_works, protections
-from .submissions import collect
 
 WAYS = "INSTRUCTORS.md, section 'The wall', says how to grade in a container."
 
@@ -110,8 +110,8 @@ def _write(out, what, reports, said):
     from rich.console import Console
     from rich.table import Table
 
-    from .class_report import ranked_mistakes
-    from .tables import write_all
+    from .reporting.class_report import ranked_mistakes
+    from .reporting.tables import write_all
 
     write_all(out, what, reports, said)
     console = Console()

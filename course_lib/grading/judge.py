@@ -15,7 +15,7 @@ from course_lib.checking.limits import TooSlow, time_limit
 from course_lib.checking.observe import Raised
 from course_lib.checking.remote import Peer, RemoteError, RemoteFunction, WorkerDied
 
-from .definitions import definitions
+from .repairing.definitions import definitions
 
 OPEN_SECONDS = 12.0  # for all cells; a cell has a limit of its own inside
 ANSWER_SECONDS = 5.0  # for all calls of the verdict, and once more for its laws
@@ -113,11 +113,9 @@ def _judge(exercise, cells, room, seed, provided, instead, then, bare=False):
         examination = Examination(exercise, answer, seed, ANSWER_SECONDS)
         try:
             outcome = examination.outcome()
-            if outcome.status == TOO_SLOW:
-                outcome = _slow_for_memory(outcome, examination)
-            elif peer.lost:
+            if peer.lost and outcome.status != TOO_SLOW:
                 outcome = _lost(outcome, peer.lost, end())
-            elif then is not None:
+            elif then is not None and not peer.lost:
                 then(examination)
         except Exception as error:  # the answer is not trusted: no result of it may end the run
             text = f"its result is none that can be examined ({type(error).__name__}). What does it return?"
@@ -139,14 +137,6 @@ def _undefined(name, errors, cells):
         _, kind, text = map(str, said[-1])
         return Outcome(name, FAILED, f"{place} does not run: {kind}: {text[:200]}\nWhich line does Python point at?")
     return Outcome(name, FAILED, f"after {place}, `{name}` is no function. What is bound to that name last?")
-
-
-def _slow_for_memory(outcome, examination):
-    """The outcome of an answer that took too long: perhaps because it filled all memory, again and again."""
-    if not any(seen.raised and seen.raised.kind == "MemoryError" for seen in examination.observed):
-        return outcome
-    text = "MemoryError: it takes more memory than there is. Which line makes something so large?"
-    return replace(outcome, status=FAILED, message=text)
 
 
 def _lost(outcome, why, ended):

@@ -11,10 +11,10 @@ from course_lib.checking import FAILED, TOO_SLOW, WRONG
 from course_lib.checking.tree import leaves
 
 from .aspects import aspects_of, share
-from .flags import handed_over
 from .judge import judge, seed_of
 from .records import Mark
 from .references import of_earlier_lessons, reference_source
+from .reporting.flags import handed_over
 
 LARGEST_MATRIX = 12
 SHORT = 2_000  # characters of a message that are kept

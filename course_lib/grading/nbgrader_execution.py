@@ -29,12 +29,12 @@ from course_lib.authoring import catalogue
 from course_lib.authoring.transplant import mark
 from course_lib.checking.outcome import SEEN_IN, WIDTH
 
-from .handed_in import in_folder
-from .reading import Unreadable, read
+from .collecting.handed_in import in_folder
+from .collecting.students import Owner
+from .collecting.submissions import submission
 from .records import Assignment, Part
 from .release import release_version
-from .students import Owner
-from .submissions import submission
+from .repairing.reading import Unreadable, read
 
 SECRET = ".course_grading_secret"
 NOT_OURS = "this test is none of the course's checks, and is not graded here: grade it by hand"
@@ -84,8 +84,8 @@ class TransplantAnswers(CoursePreprocessor):
     """The notebook as students got it, with this student's answers. A notebook that is no lesson stays as it is."""
 
     def preprocess(self, nb, resources):
-        from .matching import match
-        from .repair import repair
+        from .collecting.matching import match
+        from .repairing.repair import repair
 
         pristine = release_version(self.source(resources))
         lesson = lesson_of(pristine)

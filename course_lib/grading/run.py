@@ -1,5 +1,6 @@
 """Grade a class: every submission by itself, several at a time, and nothing twice."""
 
+import atexit
 import contextlib
 import hashlib
 import json
@@ -17,11 +18,11 @@ import psutil
 from course_lib import exercises
 from course_lib.authoring import catalogue
 
+from .collecting.submissions import match
 from .marks import marks_of
 from .records import Mark, Report
-from .repair import repair
+from .repairing.repair import repair
 from .sandbox import Room
-from .submissions import match
 
 ROOMS = 3  # warm processes that a grading process keeps, one for each lesson
 GRADER_FAILED = "the grader failed on this submission"
@@ -46,6 +47,9 @@ def close_rooms():
     while _rooms:
         _rooms.popitem()[1].close()
     return count
+
+
+atexit.register(close_rooms)
 
 
 def grade_one(submission, assignment, secret, bubblewrap=None, within=None):

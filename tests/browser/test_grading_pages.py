@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.grading.tables import write_all
+from course_lib.grading.reporting.tables import write_all
 from tests.grading.reports_of_a_class import ASSIGNMENT, PROTECTIONS, a_class, an_attack
 
 from .widgets import AXE

@@ -4,8 +4,9 @@ from collections import Counter
 
 import pytest
 
-from course_lib.grading import class_report as module
-from course_lib.grading.class_report import (
+from course_lib.grading.records import Report
+from course_lib.grading.reporting import class_report as module
+from course_lib.grading.reporting.class_report import (
     class_report,
     difficulty,
     distribution,
@@ -13,8 +14,7 @@ from course_lib.grading.class_report import (
     ranked_mistakes,
     unexplained,
 )
-from course_lib.grading.pages import KINDS, render
-from course_lib.grading.records import Report
+from course_lib.grading.reporting.pages import KINDS, render
 
 from .pages_read import harmless
 from .reports_of_a_class import ASSIGNMENT, COPIED, HANDED, PROTECTIONS, a_class, an_attack, mark, names, wrong

@@ -9,9 +9,9 @@ import pytest
 
 from course_lib import exercises
 from course_lib.authoring.catalogue import lessons
-from course_lib.grading.answer_form import form_of
-from course_lib.grading.copies import near_copies
 from course_lib.grading.records import Mark, Report
+from course_lib.grading.reporting.answer_form import form_of
+from course_lib.grading.reporting.copies import near_copies
 
 LESSON_OF = {name: lesson.name for lesson in lessons() for name in lesson.exercises}
 OWN = """def softmax(scores, dim=-1):

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from course_lib import exercises
-from course_lib.grading.feedback import feedback_page
-from course_lib.grading.pages import CIVIDIS, WHITE_TO, heatmap
-from course_lib.grading.pages import harmless as cleaned
 from course_lib.grading.records import Report
+from course_lib.grading.reporting.feedback import feedback_page
+from course_lib.grading.reporting.pages import CIVIDIS, WHITE_TO, heatmap
+from course_lib.grading.reporting.pages import harmless as cleaned
 
 from .pages_read import harmless
 from .reports_of_a_class import ASSIGNMENT, MATRIX, a_class, an_attack, mark, wrong

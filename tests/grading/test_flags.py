@@ -7,7 +7,7 @@ import pytest
 
 from course_lib import exercises
 from course_lib.authoring.catalogue import lessons, read_source
-from course_lib.grading.flags import handed_over
+from course_lib.grading.reporting.flags import handed_over
 
 SOFTMAX = exercises.get("softmax")
 HONEST = """def softmax(scores, dim=-1):

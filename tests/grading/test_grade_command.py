@@ -131,7 +131,8 @@ def test_refusals_say_what_to_do(term, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("system", "options", "status"), [
-    ("win32", (), 1), ("win32", ("--trust-submissions",), 1), ("darwin", (), 1), ("darwin", ("--trust-submissions",), 0),
+    ("win32", (), 1), ("win32", ("--trust-submissions",), 1),
+    ("darwin", (), 1), ("darwin", ("--trust-submissions",), 0),
 ])  # fmt: skip
 def test_where_there_is_no_wall_strangers_are_refused(term, graded, monkeypatch, system, options, status):
     monkeypatch.setattr(grade_command.sys, "platform", system)
@@ -158,7 +159,9 @@ def commands_of_the_page():
 @pytest.mark.parametrize("arguments", commands_of_the_page(), ids=" ".join)
 def test_each_command_of_the_page_has_its_options(arguments):
     options = [argument for argument in arguments if argument.startswith("--")]
-    commands = [argument for argument in arguments[:2] if argument in ("release", "grade", "nbgrader", "init", "update")]
+    commands = [
+        argument for argument in arguments[:2] if argument in ("release", "grade", "nbgrader", "init", "update")
+    ]
     status, said = course(*commands, "--help")
     assert status == 0
     assert [option for option in options if option not in said] == []

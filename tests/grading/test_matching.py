@@ -6,8 +6,8 @@ import pytest
 from course_lib.authoring.catalogue import lesson
 from course_lib.authoring.reset import stubbed
 from course_lib.authoring.source import read_notebook
+from course_lib.grading.collecting.submissions import match
 from course_lib.grading.records import Assignment, Part
-from course_lib.grading.submissions import match
 
 FOUR, FIVE = "04_queries_keys_values", "05_self_attention_and_masks"
 BOTH = Assignment("hw1", (Part(FOUR, {}), Part(FIVE, {})))

@@ -6,8 +6,8 @@ import socket
 import nbformat
 import pytest
 
-from course_lib.grading import reading
-from course_lib.grading.reading import Unreadable, read
+from course_lib.grading.repairing import reading
+from course_lib.grading.repairing.reading import Unreadable, read
 
 from .broken_files import FILES, UNREADABLE
 from .small_notebook import answered, data_of

@@ -10,7 +10,7 @@ from course_lib import exercises
 from course_lib.authoring.build import STUB
 from course_lib.authoring.catalogue import lessons
 from course_lib.authoring.source import read_notebook
-from course_lib.grading.repair import repair
+from course_lib.grading.repairing.repair import repair
 
 from .broken_files import FILES, UNREADABLE
 from .small_notebook import add, answered, bare, both, data_of, edit, run, verdict

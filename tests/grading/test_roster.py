@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.grading.roster import BadRoster, read_roster
+from course_lib.grading.collecting.roster import BadRoster, read_roster
 
 
 def written(folder, data):

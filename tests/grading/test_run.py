@@ -12,8 +12,8 @@ import pytest
 
 from course_lib.authoring.catalogue import repo_root
 from course_lib.grading import run
+from course_lib.grading.collecting.submissions import collect
 from course_lib.grading.run import grade_all, grade_one
-from course_lib.grading.submissions import collect
 
 from .classes import as_told, assignment_of, write_class
 
@@ -23,7 +23,7 @@ GRADE = """
 import sys
 from pathlib import Path
 from course_lib.grading.run import grade_all
-from course_lib.grading.submissions import collect
+from course_lib.grading.collecting.submissions import collect
 from tests.grading.test_run import ASSIGNMENT, SECRET
 if __name__ == "__main__":
     submissions = collect(sys.argv[1], ASSIGNMENT)

@@ -6,10 +6,10 @@ import zipfile
 
 import pytest
 
-from course_lib.grading import submissions
-from course_lib.grading.names import key, plain_key, safe_name
+from course_lib.grading.collecting import submissions
+from course_lib.grading.collecting.names import key, plain_key, safe_name
+from course_lib.grading.collecting.submissions import collect
 from course_lib.grading.records import Assignment, Part
-from course_lib.grading.submissions import collect
 
 HOMEWORK = Assignment("hw1", (Part("04_queries_keys_values", {}), Part("05_self_attention_and_masks", {})))
 PEOPLE = """student,name,email,number

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from course_lib.grading.records import Assignment, Report
-from course_lib.grading.tables import cell, grades_csv, plain, reason, write_all
+from course_lib.grading.reporting.tables import cell, grades_csv, plain, reason, write_all
 
 from .reports_of_a_class import ASSIGNMENT, ATTACK, PROTECTIONS, a_class, an_attack, mark, names, wrong
 

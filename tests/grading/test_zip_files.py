@@ -6,8 +6,8 @@ import zipfile
 
 import pytest
 
-from course_lib.grading import handed_in
-from course_lib.grading.submissions import NothingToCollect, collect
+from course_lib.grading.collecting import handed_in
+from course_lib.grading.collecting.submissions import NothingToCollect, collect
 
 from .test_submissions import HOMEWORK, archive, told, tree
 

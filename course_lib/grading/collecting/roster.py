@@ -5,7 +5,7 @@ import io
 import re
 from dataclasses import dataclass
 
-from .decoding import decode
+from ..repairing.decoding import decode
 from .names import key, plain_key, safe_name
 
 ID_COLUMNS = ("id", "student_id", "student id", "id number", "student")

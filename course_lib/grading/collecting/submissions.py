@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from ..records import Submission
 from .handed_in import NothingToCollect, in_folder, in_zip
 from .matching import match
 from .names import safe_name, unique
-from .records import Submission
 from .roster import BadRoster, Roster, read_roster
 from .students import owner_of, students_folder
 

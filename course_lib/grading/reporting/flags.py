@@ -8,8 +8,8 @@ import ast
 
 from course_lib.authoring.cell_code import parsed
 
+from ..library import TWINS
 from .bindings import Bindings, bindings_of, own_names, text_of
-from .library import TWINS
 
 ANSWERS = tuple(f"course_lib.{part}" for part in ("exercises", "checking", "grading", "authoring", "learner"))
 PLACES = tuple(part.replace(".", "/") for part in ANSWERS) + ("solutions/",)

@@ -8,9 +8,9 @@ from course_lib.authoring import catalogue
 from course_lib.authoring.cell_code import bound_names
 from course_lib.authoring.transplant import counting, places, stub_of, untouched
 
+from ..repairing.lesson_code import pristine
+from ..repairing.reading import Unreadable, read, shown
 from .handed_in import NOTEBOOK
-from .lesson_code import pristine
-from .reading import Unreadable, read, shown
 from .students import CANVAS, MOODLE
 
 RESUBMITTED = re.compile(r"( ?\((?P<browser>\d+)\)|-(?P<canvas>\d+)|-copy(?P<editor>\d+)| - copy)$", re.I)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from course_lib.authoring.cell_code import bound_names, plain_python, words
 from course_lib.authoring.transplant import counting, gives, last_check, places, stub_of, untouched
 
+from ..records import Cell, Work
 from .lesson_code import kept, lesson_statements, needed, pristine
 from .reading import Unreadable, read, shown
-from .records import Cell, Work
 from .standing import standing
 
 PRELUDE = -1  # the place, before all cells, of what the learner's copy of the lesson lacks

@@ -12,8 +12,8 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..repairing.reading import SIZE_LIMIT
 from .names import safe_name
-from .reading import SIZE_LIMIT
 
 NOTEBOOK = re.compile(r"\.ipynb(\.(txt|json))?$", re.I)  # browsers and mail programs add the second part
 SKIPPED = {"__macosx", "__pycache__", "thumbs.db", "desktop.ini"}  # and all that begins with a dot: checkpoints

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from .names import safe_name, unique
+from ..collecting.names import safe_name, unique
 
 LONGEST = 4_000  # characters of a message, a name, a place
 LONGEST_SOURCE = 20_000

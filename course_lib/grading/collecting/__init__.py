@@ -1,0 +1,1 @@
+"""Whose notebook is which: folders, zip files, rosters, lessons."""

@@ -1,0 +1,1 @@
+"""From the file that was handed in to cells in order, whatever happened to the file."""

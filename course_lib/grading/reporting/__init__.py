@@ -1,0 +1,1 @@
+"""What a class and its instructor read: tables, pages, flags."""
