@@ -39,7 +39,7 @@ RECORD = ".course_release.json"  # digests of the files written, by which a late
 SCHEMA = 3  # of nbgrader's metadata
 
 NOTE = """\
-**{name}** · this notebook gives {points:g} points
+**{name}** · this notebook gives {points}
 
 | exercise | points |
 | --- | --- |
@@ -166,7 +166,9 @@ def top_note(part, assignment, one):
         "" if assignment.diagnoses else NO_DIAGNOSES,
         "" if assignment.solution else NO_SOLUTION,
     ]
-    note = NOTE.format(name=assignment.name, points=total, rows=rows, file=f"{part.lesson}.ipynb")
+    note = NOTE.format(
+        name=assignment.name, points=f"{total:g} point{'s' * (total != 1)}", rows=rows, file=f"{part.lesson}.ipynb"
+    )
     return "\n".join(filter(None, [note, *more]))
 
 
