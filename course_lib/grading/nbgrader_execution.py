@@ -30,6 +30,7 @@ from course_lib.authoring.transplant import mark
 from course_lib.checking.outcome import SEEN_IN, WIDTH
 
 from .collecting.handed_in import in_folder
+from .collecting.matching import OTHER_NOTEBOOKS
 from .collecting.students import Owner
 from .collecting.submissions import submission
 from .records import Assignment, Part
@@ -124,7 +125,9 @@ class IsolatedExecute(CoursePreprocessor):
         begin(self.log)
         assignment = Assignment(resources["nbgrader"]["assignment"], (Part(lesson.name, points),))
         report = grade_one(self.handed_in(resources), assignment, course_secret(self.coursedir.root))
-        said = [*(f"graded: {file}" for file in report.files), *filter(None, [report.trouble]), *report.notes]
+        # The student's other notebooks are graded where nbgrader comes to them.
+        notes = [note for note in report.notes if not note.startswith(OTHER_NOTEBOOKS)]
+        said = [*(f"graded: {file}" for file in report.files), *filter(None, [report.trouble]), *notes]
         first = next((cell for cell in nb.cells if cell.cell_type == "code" and not is_grade(cell)), None)
         if first is not None:
             first.outputs = [new_output("stream", name="stdout", text="".join(f"{line}\n" for line in written(said)))]

@@ -13,6 +13,7 @@ from ..repairing.reading import Unreadable, read, shown
 from .handed_in import NOTEBOOK
 from .students import CANVAS, MOODLE
 
+OTHER_NOTEBOOKS = "no notebook of this assignment"
 RESUBMITTED = re.compile(r"( ?\((?P<browser>\d+)\)|-(?P<canvas>\d+)|-copy(?P<editor>\d+)| - copy)$", re.I)
 
 
@@ -45,7 +46,7 @@ def match(files, assignment):
             f"{shown(candidates[0].path)} is the only file, and is taken though it looks like another notebook"
         )
     if left:
-        notes.append(f"no notebook of this assignment: {', '.join(shown(one.path) for one in left[:5])}")
+        notes.append(f"{OTHER_NOTEBOOKS}: {', '.join(shown(one.path) for one in left[:5])}")
     taken = {}
     for part in assignment.parts:
         if rivals := found.get(part.lesson):
