@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 ALLOWED = {
     "html", "head", "meta", "title", "style", "body", "main", "section", "header", "div", "p", "span", "b", "i", "br",
     "strong", "code", "pre", "a", "h1", "h2", "h3", "ul", "li", "table", "caption", "thead", "tbody", "tr", "th", "td",
-    "details", "summary",
+    "details", "summary", "wbr",
 }  # fmt: skip
 CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff]")
@@ -24,7 +24,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.tags.append((tag, dict(attributes)))
-        if tag not in ("meta", "br"):
+        if tag not in ("meta", "br", "wbr"):
             self.open.append(tag)
 
     def handle_endtag(self, tag):

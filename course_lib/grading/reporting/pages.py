@@ -123,6 +123,11 @@ def page_names(reports):
     return {report.student: f"{unique(safe_name(report.student)[:100], taken)}.html" for report in reports}
 
 
+def breakable(name):
+    """A long name with places where a line may end, after its underscores."""
+    return Markup("_<wbr>").join(harmless(name).split("_"))
+
+
 @cache
 def environment():
     """jinja2's environment for the templates beside this file; every value is escaped and made harmless."""
@@ -135,7 +140,8 @@ def environment():
     )  # fmt: skip
     made.filters |= {
         "prose": prose, "number": number, "one_line": one_line, "symbol": SYMBOLS.get, "words": WORDS.get,
-        "aspect": aspect_words, "url": quote, "source": lambda text: escape(harmless(text, LONGEST_SOURCE)),
+        "breakable": breakable, "aspect": aspect_words, "url": quote,
+        "source": lambda text: escape(harmless(text, LONGEST_SOURCE)),
     }  # fmt: skip
     made.globals |= {"kind_of": kind_of, "heatmap": heatmap, "percent": percent, "KINDS": KINDS}
     return made
