@@ -50,6 +50,11 @@ def test_a_later_start_leaves_work_alone_and_brings_back_what_is_missing(start):
     assert second.read_bytes() == (repo_root() / "notebooks" / second.name).read_bytes()
 
 
+def test_the_image_leaves_out_what_others_handed_in_and_what_this_machine_made():
+    left_out = (repo_root() / ".dockerignore").read_text().splitlines()
+    assert {"graded", "submitted", ".course", ".venv", ".git"} <= set(left_out)
+
+
 def test_the_recipe_names_files_and_extras_that_are_there():
     recipe = (HUB / "Dockerfile").read_text()
     assert re.findall(r"COPY (\S+)", recipe) == [".", "binder/hub/start-course"]

@@ -6,7 +6,8 @@ import torch
 def tree_map(function, tree):
     """Apply `function` to every leaf; tuples, lists and dicts keep their kind."""
     if isinstance(tree, tuple | list):
-        return type(tree)([tree_map(function, item) for item in tree])
+        items = [tree_map(function, item) for item in tree]
+        return type(tree)(*items) if hasattr(tree, "_fields") else type(tree)(items)
     if isinstance(tree, dict):
         return {key: tree_map(function, item) for key, item in tree.items()}
     return function(tree)

@@ -1,5 +1,7 @@
 """What of a wrong answer is right: the named parts that partial credit counts."""
 
+import math
+
 import torch
 
 from course_lib.checking.diagnosis import break_law
@@ -15,8 +17,8 @@ LARGE_WORDS = ("large", "low scores", "high scores", "loud", "extreme", "outlier
 MASK_WORDS = (
     "padding", "mask", "hidden", "no key", "nothing left", "nothing real", "garbage", "mixed lengths", "causal",
 )  # fmt: skip
-WEIGHTS = {SHAPE: 1, VALUES: 4, LARGE: 2, MASKS: 2, GRADIENT: 1, UNTOUCHED: 1}
-ALL_LAWS = 2  # the weight of an exercise's laws together
+WEIGHTS = {SHAPE: 1, VALUES: 4, LARGE: 2, MASKS: 2, GRADIENT: 2, UNTOUCHED: 1}
+ALL_LAWS = 2  # the weight of an exercise's laws, all or none: often one of them is the point of the exercise
 
 
 def aspect_of(group):
@@ -30,9 +32,11 @@ def aspect_of(group):
 def aspects_of(examination):
     """{aspect: whether it holds} for an answer that did not pass, from its examination and, for laws, further calls.
 
-    Laws are asked only where the values hold, without which nothing counts, and of answers that leave the cases alone.
+    Gradients and laws are asked of the calls whose values are right: no slip is counted twice. Laws are asked only
+    where the values of ordinary calls hold, without which nothing counts, and of answers that leave the cases alone.
     """
     seen = list(zip(examination.cases, examination.observed, examination.expected, strict=False))
+    right = [i for i in range(len(examination.observed)) if examination.right(i)]
     whole = len(examination.observed) == len(examination.cases)
     held = {SHAPE: whole and all(_shapes(got.output) == _shapes(want.output) for _, got, want in seen)}
     groups = {aspect: [] for aspect in (VALUES, LARGE, MASKS)}
@@ -40,12 +44,14 @@ def aspects_of(examination):
         groups[VALUES if _is_mask(examination.expected[i].output) else aspect_of(case.group)].append(i)
     for aspect, members in groups.items():
         if members:
-            held[aspect] = all(i < len(examination.observed) and examination.right(i) for i in members)
+            held[aspect] = set(members) <= set(right)
     if any(want.gradients for want in examination.expected):
-        held[GRADIENT] = whole and all(map(examination.right_gradient, range(len(examination.cases))))
+        held[GRADIENT] = whole and all(map(examination.right_gradient, right))
     held[UNTOUCHED] = whole and not any(got.changed or got.raised for _, got, _ in seen)
     if held[VALUES] and held[UNTOUCHED]:
-        held |= {law.name: holds for law, holds in _laws(examination)}
+        held |= _laws(examination, [examination.cases[i] for i in right])
+        if all(held.values()):  # a law that only the calls with other values break
+            held |= _laws(examination, examination.cases)
     return held
 
 
@@ -53,9 +59,15 @@ def share(held):
     """The share of an exercise's points that these aspects earn: 0 without the values, and below 1 always."""
     if not held.get(VALUES):
         return 0.0
-    laws = [name for name in held if name not in WEIGHTS]
-    weights = {name: WEIGHTS.get(name, ALL_LAWS / max(1, len(laws))) for name in held}
-    return sum(weights[name] for name in held if held[name]) / sum(weights.values())
+    laws = [holds for name, holds in held.items() if name not in WEIGHTS]
+    parts = [(WEIGHTS[name], holds) for name, holds in held.items() if name in WEIGHTS]
+    parts += [(ALL_LAWS, all(laws))] if laws else []
+    return sum(weight for weight, holds in parts if holds) / sum(weight for weight, _ in parts)
+
+
+def earned(points, held):
+    """What these aspects earn of an exercise's points, rounded down to hundredths."""
+    return math.floor(round(points * share(held) * 100, 6)) / 100  # 3 · 0.6 is a little less than 1.8 in floats
 
 
 def _is_mask(output):
@@ -67,16 +79,16 @@ def _shapes(tree):
     return [(path, tuple(leaf.shape) if isinstance(leaf, torch.Tensor) else ()) for path, leaf in leaves(tree)]
 
 
-def _laws(examination):
-    """(law, whether it holds) for each law of the exercise; the rest breaks when time runs out."""
-    laws = list({law.name: law for law in (*EVERYWHERE, *examination.exercise.laws)}.values())
-    found = []
+def _laws(examination, cases):
+    """{name: whether it holds} for each law of the exercise on these cases; the rest breaks when time runs out."""
+    laws = {law.name: law for law in (*EVERYWHERE, *examination.exercise.laws)}
+    found = dict.fromkeys(laws, False)
     try:
         with quiet(), exact(examination.seed), time_limit(SECONDS):
-            for law in laws:
+            for name, law in laws.items():
                 generator = torch.Generator().manual_seed(examination.seed)
-                how, _ = break_law(law, examination.answer, examination.cases, generator)
-                found.append((law, how is None))
+                how, _ = break_law(law, examination.answer, cases, generator)
+                found[name] = how is None
     except TooSlow:
-        found += [(law, False) for law in laws[len(found) :]]
+        pass
     return found

@@ -42,11 +42,6 @@ def make(keys, exercises=None, points=None, name=None, diagnoses=True, solution=
     return Assignment(valid_name(default_name(lessons) if name is None else name), parts, diagnoses, solution)
 
 
-def of_lessons(names):
-    """The Assignment of whole lessons, with the points that the exercises have of themselves."""
-    return make(names)
-
-
 def part(lesson, chosen, given):
     """The Part of one lesson, its exercises in the lesson's order."""
     names = [name for name in lesson.exercises if chosen is None or name in chosen]

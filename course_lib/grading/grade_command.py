@@ -4,6 +4,7 @@ import os
 import secrets
 import sys
 import tempfile
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
 from . import assignment as assignments
@@ -12,6 +13,12 @@ from .run import GRADER_FAILED, grade_all, key_of
 from .sandbox import SandboxError, bubblewrap_works, protections
 
 WAYS = "INSTRUCTORS.md, section 'The wall', says how to grade in a container."
+
+
+ENDED = (
+    "the system ended a grading process, as happens when memory runs out. Run the same command again: it goes on where "
+    "it stopped; --jobs 1 takes less memory"
+)
 
 
 class GradeError(RuntimeError):
@@ -26,7 +33,11 @@ def main(path, out, *, assignment=None, roster=None, student=None, jobs=None, da
     kept in `out`. trust: grade where answers cannot be kept from this machine.
     """
     try:
-        _grade(Path(path), Path(out), assignment, roster, student, jobs, dask, secret, trust)
+        # Absolute, since the workers of a cluster have working folders of their own.
+        _grade(Path(path).absolute(), Path(out).absolute(), assignment, roster, student, jobs, dask, secret, trust)
+    except BrokenExecutor:
+        print(f"course: {ENDED}", file=sys.stderr)
+        return 1
     except (GradeError, SandboxError, ValueError, LookupError, OSError) as error:
         print(f"course: {error}", file=sys.stderr)
         return 1
@@ -46,7 +57,7 @@ def _grade(path, out, assignment, roster, student, jobs, dask, secret, trust):
     kept = out / ".grading"
     kept.mkdir(exist_ok=True)
     secret = secret or secret_of(kept)
-    with tempfile.TemporaryDirectory(prefix="course-submissions-") as unpacked:
+    with tempfile.TemporaryDirectory(prefix=f"unpacked-{os.getpid()}-", dir=kept) as unpacked:
         submissions = collect(path, what, roster, unpacked)
         if not submissions:
             raise GradeError(f"no submission was found in {path}")
@@ -64,7 +75,14 @@ def require_walls(trust):
     """Raise GradeError where answers of strangers must not run."""
     if sys.platform == "win32":
         raise GradeError(f"grading needs Linux or macOS: on Windows use WSL or a container. {WAYS}")
-    if sys.platform != "linux" and not trust:
+    if trust:
+        return
+    if sys.platform == "linux" and os.geteuid() == 0 and not bubblewrap_works():
+        raise GradeError(
+            "bubblewrap is missing or forbidden here, and as root an answer could reach the grader itself. Install it, "
+            f"or grade as another user, or, if you trust every student, add --trust-submissions. {WAYS}"
+        )
+    if sys.platform != "linux":
         raise GradeError(
             "on this system an answer cannot be kept from your files and your network. "
             f"Grade on Linux, or in a container, or, if you trust every student, add --trust-submissions. {WAYS}"

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import re
 import signal
 import threading
 import time
@@ -15,9 +16,9 @@ from course_lib.checking.limits import TooSlow, time_limit
 from course_lib.checking.observe import Raised
 from course_lib.checking.remote import Peer, RemoteError, RemoteFunction, WorkerDied
 
-from .repairing.definitions import definitions
+from .inside.definitions import definitions
 
-OPEN_SECONDS = 12.0  # for all cells; a cell has a limit of its own inside
+OPEN_SECONDS = 20.0  # for all cells; a cell has a limit of its own inside
 ANSWER_SECONDS = 5.0  # for all calls of the verdict, and once more for its laws
 TOTAL_SECONDS = 60.0
 POLL = 0.2
@@ -44,6 +45,7 @@ class Judgement:
     examination: Examination | None = None
     note: str = ""
     slow: frozenset = frozenset()  # places of cells that took too long
+    missing: tuple = ()  # modules that a cell imports and that are not here
 
 
 def seed_of(secret, name):
@@ -107,26 +109,34 @@ def _judge(exercise, cells, room, seed, provided, instead, then, bare=False):
             return None
         if cells[-1][1] in _slow(errors) and not bare:  # the answer's own cell may have had no time left
             return None
+        found = {"slow": _slow(errors), "missing": _missing(errors)}
         if not isinstance(function, RemoteFunction):
-            return Judgement(_undefined(exercise.name, errors, cells), slow=_slow(errors))
+            return Judgement(_undefined(exercise.name, errors, cells), **found)
         answer = RemoteFunction(peer, function.number, exercise.name, values.get("is_empty") is True)
         examination = Examination(exercise, answer, seed, ANSWER_SECONDS)
         try:
             outcome = examination.outcome()
             if peer.lost and outcome.status != TOO_SLOW:
                 outcome = _lost(outcome, peer.lost, end())
-            elif then is not None and not peer.lost:
+            if then is not None:
                 then(examination)
         except Exception as error:  # the answer is not trusted: no result of it may end the run
             text = f"its result is none that can be examined ({type(error).__name__}). What does it return?"
             return Judgement(Outcome(exercise.name, FAILED, text))
-        return Judgement(replace(outcome, seed=0), examination, slow=_slow(errors))
+        return Judgement(replace(outcome, seed=0), examination, **found)
 
 
 def _slow(errors):
     """The places of the cells that took too long."""
     pairs = [error[:2] for error in errors if isinstance(error, list) and len(error) == 3]
     return frozenset(place for place, kind in pairs if kind == "CellTooSlow" and isinstance(place, str))
+
+
+def _missing(errors):
+    """The names of modules that could not be found, as Python's errors tell them."""
+    texts = [error[2] for error in errors if isinstance(error, list) and len(error) == 3]
+    names = [re.fullmatch(r"No module named '([\w.]{1,60})'", text) for text in texts if isinstance(text, str)]
+    return tuple(sorted({name[1] for name in names if name}))
 
 
 def _undefined(name, errors, cells):

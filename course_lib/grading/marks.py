@@ -2,6 +2,7 @@
 
 import ast
 import math
+import re
 
 import torch
 
@@ -10,7 +11,7 @@ from course_lib.authoring.cell_code import bound
 from course_lib.checking import FAILED, TOO_SLOW, WRONG
 from course_lib.checking.tree import leaves
 
-from .aspects import aspects_of, share
+from .aspects import aspects_of, earned, share
 from .judge import judge, seed_of
 from .records import Mark
 from .references import of_earlier_lessons, reference_source
@@ -18,6 +19,7 @@ from .reporting.flags import handed_over
 
 LARGEST_MATRIX = 12
 SHORT = 2_000  # characters of a message that are kept
+ADDRESS = re.compile(r"\b0x[0-9a-f]{6,16}\b")  # where an object lies in memory is another place in each run
 
 
 def marks_of(part, work, room, secret):
@@ -71,26 +73,29 @@ def mark_of(marking, name, lesson, points):
         if ours.passed or ours.mistake and not theirs.mistake or share(again[1]) > share(aspects):
             judgement, aspects, followed = again
     outcome, notes = judgement.outcome, [judgement.note, judgement.outcome.note]
+    if judgement.missing and not outcome.passed:
+        notes.append(f"not installed where this was graded: {', '.join(judgement.missing)}")
     if judgement.slow:
         notes.append(f"{', '.join(sorted(judgement.slow))} took too long and was cut off")
     answer = "\n\n".join(cell.source for cell in marking.work.answers.get(name, ()))
     return Mark(
         exercise=name, lesson=lesson, points=points,
-        earned=points if outcome.passed else math.floor(points * share(aspects) * 100) / 100,
-        status=outcome.status, message=outcome.message[:SHORT], mistake=outcome.mistake, law=outcome.law,
-        where=outcome.where, note="; ".join(filter(None, notes)),
+        earned=points if outcome.passed else earned(points, aspects),
+        status=outcome.status, message=ADDRESS.sub("0x…", outcome.message)[:SHORT],
+        mistake=outcome.mistake, law=outcome.law, where=outcome.where, note="; ".join(filter(None, notes)),
         aspects=aspects, followed=followed, flags=tuple(handed_over(answer, exercises.get(name), marking.context)),
         matrix=None if outcome.passed else own_result(judgement.examination), answer=answer[:50_000],
     )  # fmt: skip
 
 
 def called(work, name, order):
-    """The earlier exercises that an answer calls, by itself or through other functions of the notebook."""
+    """The earlier exercises that an answer calls, by itself, through other functions, or through `mine("name")`."""
     before = order[: order.index(name)]
     defined = {}
     for cell in (*work.own, *(cell for cells in work.answers.values() for cell in cells)):
         for node in _parsed(cell.source).body:
             used = {leaf.id for leaf in ast.walk(node) if isinstance(leaf, ast.Name)}
+            used |= {leaf.value for leaf in ast.walk(node) if isinstance(leaf, ast.Constant) and leaf.value in before}
             defined |= {given: defined.get(given, set()) | used for given in bound(node)}
     reached, new = set(), {name}
     while new:

@@ -122,8 +122,8 @@ def grade_all(submissions, assignment, secret, kept, *, jobs=2, dask=None, bubbl
 
 
 def clear_away(kept):
-    """Remove the rooms of runs that were cut off."""
-    for folder in kept.glob("rooms-*"):
+    """Remove the rooms and the unpacked files of runs that were cut off."""
+    for folder in [*kept.glob("rooms-*"), *kept.glob("unpacked-*")]:
         if not psutil.pid_exists(int(folder.name.split("-")[1])):
             shutil.rmtree(folder, ignore_errors=True)
 

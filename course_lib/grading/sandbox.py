@@ -5,6 +5,7 @@ notebook's cells in a fresh process and gives a connection to it; leaving it end
 """
 
 import contextlib
+import ctypes
 import functools
 import json
 import os
@@ -20,6 +21,7 @@ from .inside import END, LOST, START, seccomp
 from .inside.leftovers import empty
 from .library import make_library
 
+PR_SET_DUMPABLE = 4
 START_SECONDS, END_SECONDS = 60.0, 10.0
 DISK = 64 << 20  # bytes that an answer may write in its folder, behind bubblewrap
 INSIDE, COURSE = "/answer", "/course"
@@ -114,6 +116,8 @@ class Room:
 
     def _start(self):
         self._stop()
+        if not self.bubblewrap and sys.platform == "linux":
+            ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)  # our memory is no file that an answer can open
         self.control, theirs = socket.socketpair()
         work = Path(tempfile.mkdtemp(prefix="work-", dir=self.folder))
         inside = [sys.executable, "-s", "-P", "-m", "course_lib.grading.inside", str(theirs.fileno())]
@@ -212,6 +216,6 @@ def protections(bubblewrap):
     else:
         said.append(
             "NOT on: bubblewrap. An answer could read the files that you can read, the course's solutions among them, "
-            "and write where you can write."
+            "and write where you can write; as root it could reach the grader's memory."
         )
     return said

@@ -146,3 +146,42 @@ def a_wrong_and_b_right_through_a_helper(learner):
     )
     source = learner.find("multi_head_attention").source.replace("split_heads(", "cut(")
     learner.answer("multi_head_attention", source + "\n\ndef cut(x, H):\n    return split_heads(x, num_heads=H)\n")
+
+
+@follows(
+    5,
+    masked_attention=wrong("unscaled"),
+    self_attention=passed(followed=("masked_attention",)),
+    cross_attention=passed(followed=("masked_attention",)),
+)
+def a_wrong_and_others_hold_on_to_it(learner):
+    learner.answer("masked_attention", NO_SCALE)
+    learner.answer(
+        "self_attention",
+        """
+        def self_attention(X, W_Q, W_K, W_V, mask, attend=masked_attention):
+            return attend(X @ W_Q, X @ W_K, X @ W_V, mask)
+        """,
+    )
+    learner.answer(
+        "cross_attention",
+        """
+        attend = masked_attention
+        def cross_attention(X, memory, W_Q, W_K, W_V, mask):
+            return attend(X @ W_Q, memory @ W_K, memory @ W_V, mask)
+        """,
+    )
+
+
+@follows(4, attention_scale=wrong("no_root"), scaled_dot_product_attention=passed(followed=("attention_scale",)))
+def a_wrong_and_b_right_through_mine(learner):
+    learner.answer("attention_scale", "def attention_scale(d_k, a, b):\n    return 1 / (d_k * a * b)")
+    learner.answer(
+        "scaled_dot_product_attention",
+        """
+        own_scale = mine("attention_scale")
+        def scaled_dot_product_attention(query, key, value):
+            weights = (query @ key.mT * own_scale(key.shape[-1], 1, 1)).softmax(-1)
+            return weights @ value, weights
+        """,
+    )

@@ -152,3 +152,38 @@ def korean(learner):
     )
     learner.right("project_qkv")
     learner.cell('주의 = "어텐션"\nprint(주의)')
+
+
+@handed_in(5, causal_mask=PASSED, padding_mask=PASSED)
+def builtins_given_another_meaning_below(learner):
+    learner.right("padding_mask")
+    learner.answer(
+        "causal_mask",
+        """
+        def causal_mask(T, S):
+            rows = [[max(0, s - S + T) <= t for s in range(S)] for t in range(T)]
+            return torch.tensor(rows, dtype=torch.bool).reshape(T, S)
+        """,
+    )
+    learner.cell("scores = torch.randn(3)\nmax, range = scores.max(), 5", after="causal_mask")
+
+
+@handed_in(5, padding_mask=PASSED, causal_mask=PASSED)
+def try_outs_on_what_was_trained_above_the_functions(learner):
+    learner.answer("padding_mask", "def padding_mask(ids, pad):\n    return real(ids, pad).unsqueeze(1)")
+    learner.cell("print(model.encoder)\nimport operator\ndef real(ids, pad):\n    return operator.ne(ids, pad)")
+    learner.answer("causal_mask", "batch = next(loader)\n" + learner.solutions["causal_mask"])
+
+
+@handed_in(5, padding_mask=PASSED, causal_mask=PASSED)
+def try_outs_that_are_cut_off_above_the_functions(learner):
+    learner.answer("padding_mask", "import time\ntime.sleep(99)\n" + learner.solutions["padding_mask"])
+    learner.answer("causal_mask", "def causal_mask(T, S):\n    return lower(T, S).bool()")
+    learner.cell("time.sleep(99)\ndef lower(T, S):\n    return ones(T, S).tril(S - T)", after="padding_mask")
+    learner.cell("await asyncio.sleep(0)\ndef ones(T, S):\n    return torch.ones(T, S)", after="padding_mask")
+
+
+@handed_in(5, masked_attention=PASSED, padding_mask=PASSED)
+def compiled_by_torch(learner):
+    learner.find("masked_attention").source = "@torch.compile\n" + learner.solutions["masked_attention"]
+    learner.find("padding_mask").source = "@torch.compile(dynamic=True)\n" + learner.solutions["padding_mask"]

@@ -103,3 +103,15 @@ def no_gradient(learner):
 def no_return(learner):
     learner.right("project_qkv")
     learner.answer("soft_lookup", "def soft_lookup(query, key, value, temperature):\n    query @ key.mT")
+
+
+@handed_in(5, padding_mask=failed("not installed where this was graded: no_such_package"))
+def a_package_that_is_not_there(learner):
+    learner.cell("from no_such_package import rearrange")
+    learner.answer("padding_mask", "def padding_mask(ids, pad):\n    return rearrange(ids != pad, 'b n -> b 1 n')")
+
+
+@handed_in(5, padding_mask=failed("<object object at 0x…>"))
+def a_message_with_a_place_in_memory(learner):
+    """It is another one in each run, and reports must not differ."""
+    learner.answer("padding_mask", "def padding_mask(ids, pad):\n    raise ValueError(object())")

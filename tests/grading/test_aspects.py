@@ -7,7 +7,7 @@ import torch
 
 from course_lib import exercises
 from course_lib.checking.engine import Examination
-from course_lib.grading.aspects import aspect_of, aspects_of, share
+from course_lib.grading.aspects import aspect_of, aspects_of, earned, share
 
 
 def held(name, function):
@@ -51,7 +51,7 @@ def test_a_changed_argument_costs_its_part_and_asks_no_laws():
 def test_a_law_alone_may_break():
     found = held("softmax", single)
     assert [name for name, holds in found.items() if not holds] == ["dtype kept"]
-    assert 0.9 < share(found) < 1
+    assert 0.8 < share(found) < 0.9
 
 
 @pytest.mark.parametrize("answer", [
@@ -79,6 +79,12 @@ def test_every_exercise_has_values_and_no_mistake_earns_all(name):
         assert "values" in found
         assert share(found) < 1, mistake.name
     assert share(held(name, exercise.reference)) == 1
+
+
+@pytest.mark.parametrize(("points", "deserved"), [(1.0, 0.6), (1.5, 0.9), (3.0, 1.8), (0.0, 0.0), (0.33, 0.19)])
+def test_points_are_rounded_down_from_what_they_really_are(points, deserved):
+    found = {"values": True, "gradient": True, "large inputs": False, "masks": False}  # 6 of 10
+    assert earned(points, found) == deserved
 
 
 def test_groups_speak_for_aspects():

@@ -120,6 +120,27 @@ def test_a_failure_of_the_grader_is_no_success(term, monkeypatch):
     assert status == 1 and GRADER_FAILED in said and "4 of 4" in said
 
 
+@pytest.mark.parametrize("packed", [True, False])
+def test_workers_elsewhere_find_the_files(term, monkeypatch, packed):
+    """They share the folders that the command names, and neither the working folder nor the one for temporary files."""
+    if not packed:
+        zipfile.ZipFile(term / "in.zip").extractall(term / "in")
+    taken = []
+
+    def looks(submissions, *_, **__):
+        taken.extend(path for one in submissions for path in one.files)
+        return []
+
+    monkeypatch.setattr(grade_command, "grade_all", looks)
+    monkeypatch.setattr(grade_command, "_write", lambda *_: None)
+    monkeypatch.chdir(term)
+    known = ("--assignment", "course/release/hw1", "--out", "shared")
+    assert course("grade", "in.zip" if packed else "in", *known)[0] == 0
+    assert len(taken) == 3
+    assert all(path.is_relative_to(term / ("shared" if packed else "in")) for path in taken)
+    assert [path.name for path in (term / "shared" / ".grading").iterdir()] == ["secret"]
+
+
 def test_refusals_say_what_to_do(term, tmp_path, monkeypatch):
     status, said = course("grade", tmp_path / "none", "--out", tmp_path / "out")
     assert status == 1 and "there is nothing at" in said
@@ -139,6 +160,20 @@ def test_where_there_is_no_wall_strangers_are_refused(term, graded, monkeypatch,
     found, said = grade(term, *options)
     assert found == status
     assert status == 0 or "container" in said
+
+
+@pytest.mark.parametrize(("user", "bubblewrap", "trust", "refused"), [
+    (0, False, False, True), (0, False, True, False), (0, True, False, False), (1000, False, False, False),
+])  # fmt: skip
+def test_as_root_without_bubblewrap_strangers_are_refused(monkeypatch, user, bubblewrap, trust, refused):
+    monkeypatch.setattr(grade_command.sys, "platform", "linux")
+    monkeypatch.setattr(grade_command.os, "geteuid", lambda: user)
+    monkeypatch.setattr(grade_command, "bubblewrap_works", lambda: bubblewrap)
+    if refused:
+        with pytest.raises(grade_command.GradeError, match="as root"):
+            grade_command.require_walls(trust)
+    else:
+        grade_command.require_walls(trust)
 
 
 def test_instructors_packages_that_are_missing_are_named(monkeypatch, tmp_path):

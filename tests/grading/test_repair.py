@@ -10,6 +10,7 @@ from course_lib import exercises
 from course_lib.authoring.build import STUB
 from course_lib.authoring.catalogue import lessons
 from course_lib.authoring.source import read_notebook
+from course_lib.grading.repairing import repair as repairing
 from course_lib.grading.repairing.repair import repair
 
 from .broken_files import FILES, UNREADABLE
@@ -139,6 +140,26 @@ def test_cells_made_to_break_a_parser_cost_nothing_else(bomb, small, tmp_path):
     assert time.monotonic() - start < 5
     sources = {name: [cell.source for cell in work.answers[name]] for name in NAMES}
     assert ["return doubled(x)" in text for text in sources["twice"]] == [True] and len(sources["thrice"]) == 1
+
+
+def test_thousands_of_names_take_seconds(small, tmp_path):
+    cells = [add(f"name_{i} = {i}") for i in range(3_000)]
+    source = f"def twice(x):\n    return 2 * x\n    return {', '.join(f'name_{i}' for i in range(3_000))}"
+    book = answered(small)
+    both(*cells, edit("twice-answer", source))(book)
+    start = time.process_time()
+    assert verdict(work_of(book, small, tmp_path), "twice") == "right"
+    assert time.process_time() - start < 20
+
+
+def test_a_file_that_takes_too_long_is_a_reason(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(repairing, "SECONDS", 0.5)
+    book = answered(small)
+    both(*(add(f"x = {i}\n" + "%a\n" * 700) for i in range(100)))(book)
+    start = time.monotonic()
+    work = work_of(book, small, tmp_path)
+    assert "work.ipynb: it takes longer than 0.5 s" in work.trouble and work.answers == {"twice": (), "thrice": ()}
+    assert time.monotonic() - start < 5
 
 
 def stripped(book):

@@ -1,5 +1,6 @@
 """One answer in its own process: run the learner's cells, find the function, serve calls to it."""
 
+import ast
 import contextlib
 import ctypes
 import io
@@ -9,6 +10,7 @@ import random
 import signal
 import sys
 import time
+import traceback
 import warnings
 
 import numpy as np
@@ -20,9 +22,10 @@ from course_lib.checking.modules import as_function
 from course_lib.checking.remote import Peer
 
 from . import verbs
+from .definitions import UNREADABLE, defining
 from .limits import restrict
 
-CELL_SECONDS, ALL_CELLS_SECONDS = 2.0, 6.0
+CELL_SECONDS, ALL_CELLS_SECONDS = 3.0, 9.0
 PROCESSOR_SECONDS = 60  # of one answer in all; the judge's limits in wall time are far below
 LAST_ERRORS = 100  # of those of all cells
 PR_SET_PDEATHSIG = 1
@@ -43,6 +46,7 @@ def serve(connection):
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         restrict(PROCESSOR_SECONDS)
+        torch.compile = as_it_is
         torch.set_num_threads(1)
         torch.set_default_dtype(torch.float64)
         torch.manual_seed(0)  # so that even what draws at random says the same in every run
@@ -52,6 +56,11 @@ def serve(connection):
             _Notebook(reader, writer).serve_forever()
     finally:
         os._exit(0)
+
+
+def as_it_is(model=None, **_):
+    """`torch.compile` without compiling: a compiler is a program of its own, which no answer may start."""
+    return as_it_is if model is None else model
 
 
 class _Nowhere(io.TextIOBase):
@@ -67,9 +76,9 @@ class _Notebook(Peer):
     def _answer_open(self, header, values):
         namespace = verbs.notebook_namespace()
         verbs.set_up(values["provided"], namespace)
-        errors = run_cells(header["cells"], namespace)
+        instead = {name: verbs.brought(name, source) for name, source in values["instead"].items()}
+        errors = run_cells(header["cells"], namespace, instead)
         switch_back()
-        namespace.update({name: verbs.brought(name, source) for name, source in values["instead"].items()})
         function = namespace.get(header["name"])
         if not callable(function):
             return {"errors": errors, "found": type(function).__name__}, {"function": None, "is_empty": False}
@@ -80,10 +89,11 @@ class _Notebook(Peer):
         return {"errors": errors, "found": "function"}, {"function": function, "is_empty": empty}
 
 
-def run_cells(cells, namespace):
+def run_cells(cells, namespace, instead):
     """Run cells [source, place] one after the other; an error ends its cell alone. Returns [[place, kind, text], ...].
 
-    A cell may take CELL_SECONDS, all of them ALL_CELLS_SECONDS: what is left then is not run.
+    A cell may take CELL_SECONDS, all of them ALL_CELLS_SECONDS: what is left then is not run. instead: {name: value}
+    that stands in the namespace after each cell, so that cells below hold on to it (as a default argument, say).
     """
     errors = []
     end = time.monotonic() + ALL_CELLS_SECONDS
@@ -99,6 +109,7 @@ def run_cells(cells, namespace):
             errors.append([place, type(error).__name__, str(error)[:300]])
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
+            namespace.update(instead)
     return errors
 
 
@@ -110,8 +121,22 @@ def switch_back(set_device=torch.set_default_device, ignore=warnings.simplefilte
 
 
 def _run(source, filename, namespace):
+    """Run a cell. Raises what it raises, after its definitions below that line.
+
+    A try-out may fail or be cut off only because of where it runs (the lesson's trainings are not run, `await` is not
+    known at the top of a cell); a function below it is still an answer's.
+    """
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    exec(compile(source, filename, "exec"), namespace)
+    try:
+        exec(compile(source, filename, "exec"), namespace)
+    except (Exception, CellTooSlow) as error:
+        frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+        line = next((line for name, line in frames if name == filename), 0)
+        with contextlib.suppress(*UNREADABLE):
+            for node in defining(source, below=line):
+                with contextlib.suppress(Exception):
+                    exec(compile(ast.Module([node], []), filename, "exec"), namespace)
+        raise
 
 
 def _ring(signum, frame):

@@ -8,7 +8,7 @@ from course_lib.authoring.reset import stubbed
 from course_lib.authoring.source import read_notebook
 from course_lib.authoring.transplant import mark
 
-from .definitions import defines_only
+from ..inside.definitions import defines_only
 
 QUICK = {"mine", "pick_device"}  # calls of the course that take no time
 IMPORT = (ast.Import, ast.ImportFrom)

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 from course_lib.authoring.cell_code import bound_names, plain_python, words
 from course_lib.authoring.transplant import counting, gives, last_check, places, stub_of, untouched
+from course_lib.checking.limits import TooSlow, time_limit
 
 from ..records import Cell, Work
 from .lesson_code import kept, lesson_statements, needed, pristine
 from .reading import Unreadable, read, shown
 from .standing import standing
 
+SECONDS = 60.0  # of reading and repairing a file; a notebook of a lesson takes a tenth of one
 PRELUDE = -1  # the place, before all cells, of what the learner's copy of the lesson lacks
 
 
@@ -35,9 +37,17 @@ def repair(path, lesson, exercises):
     Raises nothing on account of the file: what cannot be read has `trouble`. Raises SourceError for a broken lesson.
     """
     try:
-        notebook = opened(path, lesson)
+        with time_limit(SECONDS):
+            return _repaired(path, lesson, exercises)
     except Unreadable as error:
-        return Work(lesson.name, answers=dict.fromkeys(exercises, ()), file=shown(path), trouble=str(error))
+        trouble = str(error)
+    except TooSlow:
+        trouble = f"{shown(path)}: it takes longer than {SECONDS:g} s to tell the answers in it from the rest"
+    return Work(lesson.name, answers=dict.fromkeys(exercises, ()), file=shown(path), trouble=trouble)
+
+
+def _repaired(path, lesson, exercises):
+    notebook = opened(path, lesson)
     own = own_cells(notebook)
     answers = {name: answer(notebook, own, name) for name in exercises}
     cells = tuple(cell for i in sorted(own) for cell in own[i])

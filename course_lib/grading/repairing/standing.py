@@ -8,7 +8,10 @@ import builtins
 
 from course_lib.authoring.cell_code import bound_names, builds_on, global_names, patched_names
 
+from ..records import Cell
+
 BUILTINS = frozenset(dir(builtins))
+FIRST = -2  # the place, before all cells, where builtins get their meaning back
 
 
 def standing(own, name, at, attempts, check, exercises):
@@ -39,18 +42,28 @@ def parts(own, i, name):
 
 
 def add_helpers(chosen, own, end, exercises):
-    """Add the cells that give a name the meaning that it has at index `end`, where other cells give it others."""
+    """Add the cells that give a name the meaning that it has at index `end`, where other cells give it others.
+
+    A builtin that gets another meaning below `end` only (`sum = scores.sum()`) is itself there.
+    """
     waiting = [cell.source for cells in chosen.values() for cell in cells]
-    seen = BUILTINS | exercises
+    seen, givers, restored = set(exercises), {}, []
+    for i, cells in own.items():
+        for name in {name for cell in cells for name in bound_names(cell.source)}:
+            givers.setdefault(name, []).append(i)
     while waiting:
         names = global_names(waiting.pop()) - seen
         seen |= names
         for name in sorted(names):
-            giving = {i: parts(own, i, name) for i in own if any(name in bound_names(c.source) for c in own[i])}
+            giving = {i: parts(own, i, name) for i in givers.get(name, ())}
             last = max((i for i in giving if i <= end), default=None)
-            if last is not None and last not in chosen and len(set(map(texts, giving.values()))) > 1:
+            if giving and last is None and name in BUILTINS:
+                restored.append(Cell(f"del {name}  # a cell below gives it another meaning", f"above `{name}`"))
+            elif last is not None and last not in chosen and len(set(map(texts, giving.values()))) > 1:
                 chosen[last] = giving[last]
                 waiting += texts(giving[last])
+    if restored:
+        chosen[FIRST] = tuple(restored)
 
 
 def texts(cells):
