@@ -97,9 +97,8 @@ def torch_switched_for_the_whole_process(learner):
 def later_cells_turned_into_pass(learner):
     learner.right("causal_mask")
     learner.answer("padding_mask", "def padding_mask(ids, pad):\n    return (ids == pad)[:, None, :]")
-    learner.cell(
-        "get_ipython().input_transformers_post.append(lambda lines: ['pass'])\nimport ast\nast.parse = compile = None"
-    )
+    learner.cell("get_ipython().input_transformers_post.append(lambda lines: ['pass'])")
+    learner.cell("compile = exec = None")
 
 
 @follows(5, masked_attention=wrong("unscaled"), self_attention=passed(followed=("masked_attention",)))
