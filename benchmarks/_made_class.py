@@ -68,7 +68,7 @@ def stands_alone(exercise, source, mistake):
     earlier = [reference_source(name) for name in names[: names.index(exercise.name)] if name in source]
     try:
         outcome = examine(exercise, revive(exercise.name, "\n\n".join([*earlier, source])))
-    except Exception:  # a name that only its module has
+    except NameError:  # a name that only its module has
         return False
     return outcome.passed if mistake is None else outcome.mistake == mistake
 

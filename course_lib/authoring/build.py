@@ -19,6 +19,7 @@ from datetime import datetime
 import nbformat
 
 from .catalogue import SourceError, UnknownLesson, lesson, lessons
+from .files import write_whole
 from .outputs import clean
 from .source import BEGIN, END, read_notebook
 
@@ -199,7 +200,5 @@ def write(path, notebook):
     if path.exists() and path.read_bytes() == data:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    partial.write_bytes(data)
-    os.replace(partial, path)
+    write_whole(path, data)
     return True

@@ -7,7 +7,7 @@ import re
 import torch
 
 from course_lib import exercises
-from course_lib.authoring.cell_code import bound
+from course_lib.authoring.cell_code import bound, parsed
 from course_lib.checking import FAILED, TOO_SLOW, WRONG
 from course_lib.checking.tree import leaves
 
@@ -93,7 +93,7 @@ def called(work, name, order):
     before = order[: order.index(name)]
     defined = {}
     for cell in (*work.own, *(cell for cells in work.answers.values() for cell in cells)):
-        for node in _parsed(cell.source).body:
+        for node in getattr(parsed(cell.source), "body", ()):
             used = {leaf.id for leaf in ast.walk(node) if isinstance(leaf, ast.Name)}
             used |= {leaf.value for leaf in ast.walk(node) if isinstance(leaf, ast.Constant) and leaf.value in before}
             defined |= {given: defined.get(given, set()) | used for given in bound(node)}
@@ -102,13 +102,6 @@ def called(work, name, order):
         reached |= new
         new = {used for one in new for used in defined.get(one, ())} & (defined.keys() | set(before)) - reached
     return [other for other in before if other in reached]
-
-
-def _parsed(source):
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
 
 
 def own_result(examination):

@@ -9,7 +9,7 @@ from course_lib.authoring.source import BEGIN, END
 
 CONFIG = """\
 # nbgrader's settings for this course, written by `course nbgrader init`. What is named in texts loads when it is used.
-c = get_config()  # noqa: F821
+c = get_config()
 c.CourseDirectory.course_id = {course_id!r}
 
 # What students get: the same as `course release` makes. Exercises that are not graded have solutions to cut out too.

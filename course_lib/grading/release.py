@@ -13,7 +13,6 @@ the same bytes.
 import copy
 import hashlib
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from nbgrader.preprocessors import (
 
 from course_lib.authoring.build import STUB, to_text
 from course_lib.authoring.catalogue import SourceError, UnknownLesson, lesson
+from course_lib.authoring.files import write_whole
 from course_lib.authoring.source import BEGIN, END, read_notebook
 from course_lib.authoring.transplant import mark
 
@@ -217,6 +217,4 @@ def write(path, data):
     if path.exists() and path.read_bytes() == data:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_bytes(data)
-    os.replace(partial, path)
+    write_whole(path, data)

@@ -5,7 +5,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import shutil
 import tempfile
 import threading
@@ -14,9 +13,11 @@ from functools import cache
 from pathlib import Path
 
 import psutil
+import torch
 
 from course_lib import exercises
 from course_lib.authoring import catalogue
+from course_lib.authoring.files import write_whole
 
 from .collecting.submissions import match
 from .marks import marks_of
@@ -24,7 +25,7 @@ from .records import Mark, Report
 from .repairing.repair import repair
 from .sandbox import Room
 
-ROOMS = 3  # warm processes that a grading process keeps, one for each lesson
+ROOMS = 6  # warm processes that a grading process keeps, one for each lesson
 GRADER_FAILED = "the grader failed on this submission"
 NOTHING = "nothing was handed in for this lesson"
 _rooms = {}
@@ -118,6 +119,7 @@ def grade_all(submissions, assignment, secret, kept, *, jobs=2, dask=None, bubbl
                 say(report, done)
     for path in set(kept.glob("*.json")) - {kept / f"{key}.json" for key in keys}:
         path.unlink()  # of files, code or points that are no longer these
+    clear_away(kept)  # what the processes of a run that was cut off wrote in their last second
     return reports
 
 
@@ -216,8 +218,6 @@ def key_of(submission, assignment, secret, bubblewrap):
 @cache
 def library_fingerprint():
     """A digest of the course's own code and of the lessons: other code may give other marks."""
-    import torch
-
     digest = hashlib.sha256(torch.__version__.encode())
     root = catalogue.repo_root()
     for path in sorted([*root.glob("course_lib/**/*.py"), *root.glob("solutions/*.py")]):
@@ -235,7 +235,4 @@ def load(path):
 
 def save(path, report):
     """Keep a report, whole or not at all."""
-    text = json.dumps(report.as_dict(), ensure_ascii=False)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(re.sub(r"[\ud800-\udfff]", "\ufffd", text).encode())
-    os.replace(partial, path)
+    write_whole(path, json.dumps(report.as_dict(), ensure_ascii=False))

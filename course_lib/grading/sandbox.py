@@ -1,7 +1,7 @@
 """The wall around a learner's code: a warm process behind bubblewrap where it is, and a process for each answer.
 
-A `Room` is for one lesson: it holds the library copy of that lesson and the warm process. `Room.answer(...)` runs a
-notebook's cells in a fresh process and gives a connection to it; leaving it ends whatever the answer started.
+A `Room` is for one lesson: it holds the library copy of that lesson and the warm process. Its
+`process_for_an_answer` gives a connection to a fresh process; leaving it ends whatever the answer started.
 """
 
 import contextlib

@@ -7,6 +7,7 @@ import shlex
 import stat
 import sys
 import zipfile
+from concurrent.futures.process import BrokenProcessPool
 
 import nbformat
 import pytest
@@ -139,6 +140,15 @@ def test_workers_elsewhere_find_the_files(term, monkeypatch, packed):
     assert len(taken) == 3
     assert all(path.is_relative_to(term / ("shared" if packed else "in")) for path in taken)
     assert [path.name for path in (term / "shared" / ".grading").iterdir()] == ["secret"]
+
+
+def test_a_grading_process_that_the_system_ended_is_said(term, monkeypatch):
+    def ended(*_, **__):
+        raise BrokenProcessPool("terminated")
+
+    monkeypatch.setattr(grade_command, "grade_all", ended)
+    status, said = grade(term, out="ended")
+    assert status == 1 and "goes on where it stopped" in said
 
 
 def test_refusals_say_what_to_do(term, tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import distributed
 import psutil
 import pytest
 
@@ -139,7 +140,6 @@ def test_an_error_of_ours_costs_one_report_and_is_not_kept(a_class, tmp_path, mo
 
 
 def test_a_dask_cluster_of_two_workers_gives_the_same_marks(a_class, tmp_path):
-    distributed = pytest.importorskip("distributed")
     submissions, _, reports = a_class
     cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
     with cluster:

@@ -1,6 +1,7 @@
 """The library beside an answer: all that a lesson uses, and no answer."""
 
 import ast
+import ctypes
 import os
 import subprocess
 import sys
@@ -8,9 +9,12 @@ import sys
 import pytest
 
 from course_lib import exercises
+from course_lib.grading.judge import judge
 from course_lib.grading.library import TWINS, make_library
-from course_lib.grading.sandbox import COURSE_FOLDER
+from course_lib.grading.records import Cell, Work
+from course_lib.grading.sandbox import COURSE_FOLDER, Room
 
+PR_GET_DUMPABLE = 3
 INSIDE = COURSE_FOLDER / "course_lib/grading/inside"
 NAMES = [exercise.name for exercise in exercises.by_lesson(5)]
 
@@ -66,3 +70,13 @@ for module in pkgutil.walk_packages(course_lib.__path__, "course_lib."):
         [sys.executable, "-P", "-c", code], env=environment, capture_output=True, text=True, cwd=library.parent
     )
     assert (done.returncode, done.stdout) == (0, ""), done.stderr[-500:]
+
+
+def test_without_bubblewrap_the_installed_course_is_out_of_reach_and_so_is_our_memory():
+    source = "def softmax(scores, dim=-1):\n    import course_lib.exercises"
+    cell = Cell(source, "cell 1", "softmax")
+    with Room(["softmax"], bubblewrap=False) as room:
+        found = judge(exercises.get("softmax"), Work("00", (cell,), {"softmax": (cell,)}), room, 1, {}, {})
+        if sys.platform == "linux":
+            assert ctypes.CDLL(None).prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0
+    assert "No module named 'course_lib.exercises'" in found.outcome.message

@@ -77,12 +77,11 @@ class _Notebook(Peer):
         namespace = verbs.notebook_namespace()
         verbs.set_up(values["provided"], namespace)
         instead = {name: verbs.brought(name, source) for name, source in values["instead"].items()}
-        errors = run_cells(header["cells"], namespace, instead)
+        errors = run_cells(header["cells"], namespace, instead)[-LAST_ERRORS:]
         switch_back()
         function = namespace.get(header["name"])
         if not callable(function):
             return {"errors": errors, "found": type(function).__name__}, {"function": None, "is_empty": False}
-        errors = errors[-LAST_ERRORS:]
         empty = is_empty(function)
         if header["is_module"] and isinstance(function, type):
             function = as_function(function)
@@ -115,7 +114,7 @@ def run_cells(cells, namespace, instead):
 
 def switch_back(set_device=torch.set_default_device, ignore=warnings.simplefilter):
     """What cells may have switched for the whole process is as a check has it: a try-out is no part of an answer."""
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception):  # a cell may have put anything in the place of what these call
         set_device(None)
         ignore("ignore")
 
@@ -134,7 +133,7 @@ def _run(source, filename, namespace):
         line = next((line for name, line in frames if name == filename), 0)
         with contextlib.suppress(*UNREADABLE):
             for node in defining(source, below=line):
-                with contextlib.suppress(Exception):
+                with contextlib.suppress(Exception):  # the learner's, as the cell is: one that fails defines nothing
                     exec(compile(ast.Module([node], []), filename, "exec"), namespace)
         raise
 

@@ -10,7 +10,7 @@ FILE_SIZE, OPEN_FILES = 16 << 20, 64
 
 
 def restrict(seconds):
-    """Limit this process for good. seconds: of processor time. Returns what is on, in names."""
+    """Limit this process for good. seconds: of processor time."""
     pages = int(open("/proc/self/statm").read().split()[0]) if os.path.exists("/proc/self/statm") else None
     if pages:
         _limit(resource.RLIMIT_AS, pages * resource.getpagesize() + MEMORY)

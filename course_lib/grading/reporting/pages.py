@@ -4,7 +4,6 @@ Everything that a submission brought is text for jinja2, which escapes it; befor
 visible what would turn or hide the text around it.
 """
 
-import os
 import re
 from functools import cache
 from pathlib import Path
@@ -150,11 +149,3 @@ def environment():
 def render(template, **values):
     """A page as text."""
     return environment().get_template(template).render(**values)
-
-
-def write_whole(path, text):
-    """Write a file so that a reader finds the old one or the new one, never a half. text: str (as UTF-8) or bytes."""
-    data = text if isinstance(text, bytes) else text.encode("utf-8", errors="replace")
-    partial = path.with_name(f".{os.getpid()}.partial")
-    partial.write_bytes(data)
-    os.replace(partial, path)

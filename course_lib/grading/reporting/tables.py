@@ -9,10 +9,12 @@ import unicodedata
 from dataclasses import asdict
 from pathlib import Path
 
+from course_lib.authoring.files import write_whole
+
 from .class_report import class_report, summary
 from .copies import near_copies
 from .feedback import feedback_page
-from .pages import kind_of, one_line, page_names, write_whole
+from .pages import kind_of, one_line, page_names
 
 LONGEST_CELL = 1_000
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]+")
