@@ -1,4 +1,4 @@
-"""Writing on with `DecoderOnly`: the time without a cache of keys and values over the time with one."""
+"""Writing on with `DecoderOnly` and its cache of keys and values: beside no cache, and beside itself further back."""
 
 import torch
 
@@ -9,39 +9,35 @@ from course_lib.generation import greedy
 
 VOCABULARY = 600
 NO_ID = -1  # no token has it, so no row ends early
-# Pairs; width, heads, hidden width, layers; numbers of tokens.
+# Width, heads, hidden width, layers; pairs by the number of tokens (one without a cache takes seconds for many).
 SIZES = {
-    "lesson": (10, (64, 4, 256, 3), (32, 128, 512)),
-    "base": (3, (512, 8, 2048, 6), (32, 128)),
+    "lesson": ((64, 4, 256, 3), {32: 30, 128: 30, 512: 10}),
+    "base": ((512, 8, 2048, 6), {32: 10, 128: 5}),
 }
-
-
-def main():
-    """One row a size and length: median of the ratio over pairs that run in turn, and the median times."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    rows = []
-    for name, (pairs, widths, lengths) in SIZES.items():
-        for tokens in lengths:
-            found = compare(pairs, widths, tokens, device)
-            D, H, _, layers = widths
-            rows.append(
-                {
-                    "size": f"{name}: {tokens} tokens, D={D}, H={H}, layers={layers}",
-                    "ratio": found["ratio"],
-                    "without, ms": found["torch, ms"],
-                    "with, ms": found["ours, ms"],
-                }
-            )
-    return rows
+NEAR, FAR, RUN, PAIRS = 64, 512, 16, 60
+FLAT = bench.Target(at_least=0.8)
 
 
 @torch.no_grad()
-def compare(pairs, widths, tokens, device):
-    """Both begin with BOS alone, and write the same."""
-    torch.manual_seed(0)
-    D, H, d_ff, layers = widths
-    model = DecoderOnly(VOCABULARY, d_model=D, num_heads=H, d_ff=d_ff, num_layers=layers, positions="rotary")
-    model = model.to(device).eval()
+def main(device):
+    """Rows of texts written from BOS on, then of the time of a token with few before it over that with many."""
+    for name, (widths, lengths) in SIZES.items():
+        D, H, d_ff, layers = widths
+        torch.manual_seed(0)
+        model = DecoderOnly(VOCABULARY, d_model=D, num_heads=H, d_ff=d_ff, num_layers=layers, positions="rotary")
+        model = model.to(device).eval()
+        size = f"{name}: D={D}, H={H}, layers={layers}"
+        for tokens, pairs in lengths.items():
+            pair = writers(model, tokens, device)
+            row = {"what": f"{tokens} tokens with a cache", "size": size, "beside": "no cache", "device": device}
+            yield bench.compare(*pair, pairs=pairs, warm_up=1, **row)
+        near, far = (steps_after(model, tokens, device) for tokens in (NEAR, FAR))
+        row = {"what": f"a cached token at {FAR}", "size": size, "beside": f"at {NEAR}", "device": device}
+        yield bench.compare(near, far, pairs=PAIRS, target=FLAT, **row)
+
+
+def writers(model, tokens, device):
+    """(without, with a cache). Both begin with BOS alone, and write the same."""
 
     def step_without(token, written):
         written = torch.cat([written, token.unsqueeze(1)], dim=1)  # (1, T)
@@ -57,4 +53,18 @@ def compare(pairs, widths, tokens, device):
         return write(model.step, model.start())
 
     assert torch.equal(without(), cached())
-    return bench.compare(without, cached, pairs, warm_up=1)
+    return without, cached
+
+
+def steps_after(model, tokens, device):
+    """A function that writes RUN tokens, each in its own step, after so many; the cache before them is kept."""
+    ids = torch.randint(VOCABULARY, (1, tokens), device=device)
+    _, begun = model.read(ids, model.start())
+    token = ids[:, 0]
+
+    def step():
+        cache = begun
+        for _ in range(RUN):
+            _, cache = model.step(token, cache)
+
+    return step

@@ -1,30 +1,31 @@
-"""Seconds that one check takes: every exercise, right answers and known mistakes."""
+"""How long one check takes: right answers and known mistakes of every exercise, each checked anew."""
 
 import statistics
 import time
 
-from course_lib import exercises
+from course_lib import bench, exercises
 from course_lib.checking import examine, matrix
-
-ROUNDS = 3
 
 
 def main():
-    """One row an exercise and one for all: median, p95 and slowest of every answer that ships, each checked anew."""
-    rows, everything = [], []
-    for name in exercises.names():
-        exercise = exercises.get(name)
-        seconds = []
-        for seed in range(ROUNDS):
-            for _, _, _, _, answer in matrix.implementations(exercise):
-                began = time.perf_counter()
-                examine(exercise, answer, seed=seed)
-                seconds.append(time.perf_counter() - began)
-        rows.append({"exercise": name, **_summary(seconds)})
-        everything += seconds
-    return [*rows, {"exercise": "all", **_summary(everything)}]
+    """Rows of all checks, and of the exercise whose checks take longest."""
+    times = {name: list(checks(exercises.get(name))) for name in exercises.names()}
+    everything = [seconds for each in times.values() for seconds in each]
+    size = f"{len(times)} exercises, {len(everything)} answers"
+    yield bench.figures(everything, what="a check", size=size, unit="s")
+    target = bench.Target(at_most=0.5)
+    yield bench.figures([p95(everything)], what="a check, p95", size=size, unit="s", target=target)
+    slowest = max(times, key=lambda name: p95(times[name]))
+    yield bench.figures([p95(times[slowest])], what="a check, p95", size=f"slowest: {slowest}", unit="s")
 
 
-def _summary(seconds):
-    p95 = statistics.quantiles(seconds, n=20)[-1]
-    return {"checks": len(seconds), "median": statistics.median(seconds), "p95": p95, "slowest": max(seconds)}
+def checks(exercise):
+    """Seconds of the check of each answer that an exercise ships."""
+    for _, _, _, _, answer in matrix.implementations(exercise):
+        began = time.perf_counter()
+        examine(exercise, answer, seed=0)
+        yield time.perf_counter() - began
+
+
+def p95(values):
+    return statistics.quantiles(values, n=20)[-1]

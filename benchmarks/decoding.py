@@ -1,4 +1,4 @@
-"""Writing 64 tokens greedily: the time of `nn.Transformer`'s decoder, run anew on all tokens so far, over our step's.
+"""Writing 64 tokens greedily, beside `nn.Transformer`'s decoder, which is run anew on all tokens so far.
 
 Its decoder has no cache, so a text of T tokens costs it 1 + 2 + ... + T of them, and us T.
 """
@@ -13,32 +13,32 @@ from course_lib.transformer import Transformer
 
 VOCABULARY, TOKENS, S = 100, 64, 16
 NO_ID = -1  # no token has it, so no row ends before its 64 tokens
-# Pairs (each is 64 steps of both), batches; width, heads, hidden width, layers of each stack.
+PAIRS = {1: 30, 8: 7, 32: 30}  # by batch; each is 64 steps of both
+# Batches; width, heads, hidden width, layers of each stack.
 SIZES = {
-    "lesson": (30, (1, 32), (64, 4, 256, 2)),
-    "paper's base": (7, (1, 8), (512, 8, 2048, 6)),
+    "lesson": ((1, 32), (64, 4, 256, 2)),
+    "paper's base": ((1, 8), (512, 8, 2048, 6)),
 }
 
 
-def main():
-    """One row a size and batch: median of the ratio over pairs that run in turn, and the median times.
-
-    Above 1 means that ours is faster. Each begins with what its encoder said, and ends with the ids of 64 tokens.
-    """
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    return [
-        {
-            "size": f"{name}: B={B}, S={S}, T={TOKENS}, D={D}, H={H}, layers={layers}+{layers}",
-            **compare(pairs, B, (D, H, d_ff, layers), device),
-        }
-        for name, (pairs, batches, (D, H, d_ff, layers)) in SIZES.items()
-        for B in batches
-    ]
+def main(device):
+    """Rows by size and batch. Each begins with what its encoder said, and ends with the ids of 64 tokens."""
+    for name, (batches, (D, H, d_ff, layers)) in SIZES.items():
+        for B in batches:
+            yield bench.compare(
+                *writers(B, (D, H, d_ff, layers), device),
+                what=f"{TOKENS} tokens, greedily",
+                size=f"{name}: B={B}, S={S}, D={D}, H={H}, layers={layers}+{layers}",
+                beside="nn.Transformer's decoder",
+                pairs=PAIRS[B],
+                device=device,
+                warm_up=1,
+            )
 
 
 @torch.no_grad()
-def compare(pairs, B, widths, device):
-    """One row. Both have the same weights and the same embeddings and output layer, so they write the same.
+def writers(B, widths, device):
+    """(their way, ours). Both have the same weights and the same embeddings and output layer, so they write the same.
 
     Torch is given its best road: boolean masks, `tgt_is_causal` said, and the output layer for the last token alone.
     """
@@ -74,7 +74,7 @@ def compare(pairs, B, widths, device):
         return write(ours.step, first)
 
     assert torch.equal(write_by_theirs(), write_by_ours())
-    return bench.compare(write_by_theirs, write_by_ours, pairs, warm_up=1)
+    return write_by_theirs, write_by_ours
 
 
 def padded(rows):

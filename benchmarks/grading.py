@@ -2,13 +2,15 @@
 
 import os
 import runpy
+import statistics
 import sys
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 
 import nbformat
 
+from course_lib import bench
 from course_lib.authoring.reset import mark
 from course_lib.grading.assignment import make
 from course_lib.grading.collecting.submissions import collect
@@ -39,14 +41,16 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         made_class["write_class"](Path(folder, "in"), LESSONS, STUDENTS, HOSTILE)
         submissions = collect(Path(folder, "in"), assignment)
-        once, again = (seconds(grade_all, submissions, assignment, "bench", folder) for _ in range(2))
-    rows = [_row("the class", STUDENTS, once), _row("the same once more, unchanged", STUDENTS, again)]
-    return rows + beside_nbgrader(assignment)
+        once, again = (seconds(submissions, assignment, folder) for _ in range(2))
+    row = {"size": f"{STUDENTS} submissions × {len(assignment.exercises)} exercises, {HOSTILE} hostile", "unit": "s"}
+    yield bench.figures([once], what="course grade", target=bench.Target(at_most=480), **row)
+    yield bench.figures([again], what="course grade, again unchanged", **row)
+    yield from beside_nbgrader(assignment)
 
 
 def beside_nbgrader(assignment):
     """Both ways over the same notebooks, which hold imports, answers and checks alone, in turn; starts included."""
-    theirs = ours = 0.0
+    times = []
     with tempfile.TemporaryDirectory() as folder:
         release(assignment, folder)
         for path in Path(folder, "source", assignment.name).glob("*.ipynb"):
@@ -58,10 +62,12 @@ def beside_nbgrader(assignment):
         submissions = collect(Path(folder, "submitted"), assignment)
         for turn in range(ROUNDS):
             some = submissions[turn::ROUNDS]
-            for one in some:
-                theirs += seconds(autograde, api, assignment.name, one.student)
-            ours += seconds(grade_all, some, assignment, "bench", Path(folder, f"kept-{turn}"))
-    return [_row("nbgrader's autograde", BESIDE, theirs, 1.0), _row("course grade", BESIDE, ours, theirs / ours)]
+            theirs = sum(bench.seconds(partial(autograde, api, assignment.name, one.student)) for one in some)
+            times.append((theirs, seconds(some, assignment, Path(folder, f"kept-{turn}"))))
+    theirs, ours = (statistics.median(each) for each in zip(*times, strict=True))
+    row = ("course grade: throughput", f"{BESIDE // ROUNDS} plain submissions", "nbgrader's autograde")
+    found = bench.spread([their_time / our_time for their_time, our_time in times])
+    yield bench.Row(*row, *found, "×", ROUNDS, theirs, ours, "s", bench.Target(at_least=4))
 
 
 def write_plain_class(folder, assignment):
@@ -106,15 +112,5 @@ def require(result):
         raise RuntimeError(f"nbgrader: {result['log']}")
 
 
-def seconds(function, *arguments):
-    began = time.perf_counter()
-    function(*arguments, **({"jobs": PROCESSES} if function is grade_all else {}))
-    return time.perf_counter() - began
-
-
-def _row(what, submissions, spent, ratio=None):
-    ratio = "" if ratio is None else round(ratio, 2)
-    return {
-        "what": what, "submissions": submissions, "seconds": round(spent, 1),
-        "submissions a minute": round(60 * submissions / spent, 1) if spent > 0.1 else "", "throughput, ratio": ratio,
-    }  # fmt: skip
+def seconds(submissions, assignment, folder):
+    return bench.seconds(lambda: grade_all(submissions, assignment, "bench", folder, jobs=PROCESSES))

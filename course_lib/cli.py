@@ -148,14 +148,25 @@ def experiment(context: typer.Context, name: Annotated[str, typer.Argument(help=
 
 
 @app.command()
-def bench(name: Annotated[str | None, typer.Argument(help="All if none is named.")] = None, as_json: AsJson = False):
-    """Measure speeds, as ratios, on this machine."""
-    from course_lib import bench as benches
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(help="All if none is named.")] = None,
+    as_json: AsJson = False,
+    device: Annotated[
+        str | None, typer.Option(help="Measure what computes, on cpu, cuda or mps; else everything, on the best one.")
+    ] = None,
+):
+    """Measure speeds and memory on this machine, as one table: ratios taken in turn, with their targets."""
+    from course_lib import bench_command
+    from course_lib.device import pick_device
 
-    known_benches = benches.found()
+    benches = bench_command.found()
     with known():
-        chosen = [pick(name, known_benches, "benchmark")] if name else list(known_benches.values())
-    raise typer.Exit(benches.main(chosen, as_json=as_json))
+        chosen = [pick(name, benches, "benchmark") for name in names] if names else list(benches.values())
+    try:
+        device = device and pick_device(device)
+    except (ValueError, RuntimeError) as error:
+        fail(str(error))
+    raise typer.Exit(bench_command.main(chosen, as_json=as_json, device=device))
 
 
 @app.command()

@@ -5,14 +5,17 @@ import os
 import torch
 
 
-def pick_device():
-    """The best device of this machine, or the one that `COURSE_DEVICE` names (`cpu`, `cuda`, `cuda:1`, `mps`).
+def pick_device(name=None):
+    """The best device of this machine, or the one that is named (`cpu`, `cuda`, `cuda:1`, `mps`).
 
+    name: what `COURSE_DEVICE` says unless given.
     Raises ValueError where the name is unknown, RuntimeError where this machine has no such device.
     """
+    if name is not None:
+        return _named(name, "device")
     name = os.environ.get("COURSE_DEVICE", "").strip()
     if name:
-        return _named(name)
+        return _named(name, "COURSE_DEVICE")
     if torch.cuda.is_available():
         return torch.device("cuda")
     if torch.backends.mps.is_available():
@@ -20,10 +23,10 @@ def pick_device():
     return torch.device("cpu")
 
 
-def _named(name):
+def _named(name, said_by):
     kind, _, index = name.partition(":")
     if kind not in ("cpu", "cuda", "mps") or (":" in name and not index.isdecimal()):
-        raise ValueError(f"COURSE_DEVICE: expected cpu, cuda, cuda:N or mps, got {name!r}")
+        raise ValueError(f"{said_by}: expected cpu, cuda, cuda:N or mps, got {name!r}")
     count = {
         "cpu": lambda: 1,
         "cuda": lambda: torch.cuda.device_count() if torch.cuda.is_available() else 0,
@@ -31,5 +34,5 @@ def _named(name):
     }[kind]()
     if int(index or 0) >= count:
         have = f"{count} of kind {kind}" if count else f"no {kind} device"
-        raise RuntimeError(f"COURSE_DEVICE={name}, but torch sees {have} here. Unset it to take what there is.")
+        raise RuntimeError(f"{said_by}={name}, but torch sees {have} here. Leave it out to take what there is.")
     return torch.device(name)

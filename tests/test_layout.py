@@ -28,7 +28,7 @@ LEVELS = (
     },
     {"learner"},
     {"matrix_command", "train_command", "weights_command", "authoring", "grading"},
-    {"bench", "doctor", "lab", "testing"},
+    {"bench", "bench_command", "doctor", "lab", "testing"},
     {"cli_support"},
     {"cli_instructor"},
     {"cli", "__main__"},
