@@ -23,7 +23,7 @@ def found(folder=FOLDER):
 
 
 def computes(path):
-    """Whether a benchmark takes a device. Its text says so, since a tool's imports may be missing beside torch alone."""
+    """Whether a benchmark takes a device. Its text says so, since a tool's imports may be missing beside torch."""
     return "\ndef main(device):" in path.read_text(encoding="utf-8")
 
 

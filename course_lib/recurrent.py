@@ -14,6 +14,7 @@ from course_lib.recurrent_cells import gru_cell, lstm_cell, rnn_cell
 __all__ = ["Decoder", "DecoderState", "Encoder", "Seq2Seq", "gru_cell", "lstm_cell", "rnn_cell"]
 
 CELLS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+STEPS = {nn.RNN: torch.rnn_tanh_cell, nn.GRU: torch.gru_cell, nn.LSTM: torch.lstm_cell}
 
 
 def make_rnn(cell, d_input, d_hidden, bidirectional=False):
@@ -21,6 +22,22 @@ def make_rnn(cell, d_input, d_hidden, bidirectional=False):
     if cell not in CELLS:
         raise ValueError(f"cell: expected one of {', '.join(CELLS)}, got {cell!r}")
     return CELLS[cell](d_input, d_hidden, batch_first=True, bidirectional=bidirectional)
+
+
+def run(rnn, inputs, hidden):
+    """What `rnn(inputs, hidden)` gives, for one layer in one direction: states (B, T, H) and the hidden state after.
+
+    inputs: (B, T, d_input). One step alone goes by torch's cell: the same numbers, without the start of a whole run.
+    """
+    if inputs.shape[1] > 1:
+        return rnn(inputs, hidden)
+    weights = rnn.weight_ih_l0, rnn.weight_hh_l0, rnn.bias_ih_l0, rnn.bias_hh_l0
+    step, x = STEPS[type(rnn)], inputs.squeeze(1)  # (B, d_input)
+    if isinstance(hidden, tuple):
+        h, c = step(x, [part.squeeze(0) for part in hidden], *weights)  # each (B, H)
+        return h.unsqueeze(1), (h.unsqueeze(0), c.unsqueeze(0))
+    h = step(x, hidden.squeeze(0), *weights)  # (B, H)
+    return h.unsqueeze(1), h.unsqueeze(0)
 
 
 def first_hidden(rnn, bridge, context):
@@ -129,7 +146,7 @@ class Decoder(nn.Module):
         if self.every_step:
             along_time = context.unsqueeze(1).expand(-1, tokens.shape[1], -1)  # (B, T, d_context)
             inputs = torch.cat([inputs, along_time], dim=-1)
-        states, hidden = self.rnn(inputs, hidden)  # (B, T, H)
+        states, hidden = run(self.rnn, inputs, hidden)  # (B, T, H)
         return self.output(states), DecoderState(hidden, context)
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from course_lib.attention import attend, compare_features, dot_score, general_score
-from course_lib.recurrent import DecoderState, first_hidden, make_rnn
+from course_lib.recurrent import DecoderState, first_hidden, make_rnn, run
 
 
 class AttentionDecoder(nn.Module):
@@ -71,7 +71,7 @@ class BahdanauDecoder(AttentionDecoder):
         for embedded in self.embedding(tokens).split(1, dim=1):  # (B, 1, E)
             query = visible(hidden).unsqueeze(1) @ self.W_q  # (B, 1, A)
             context, weight = attend(compare_features(query, keys, self.v.squeeze(-1)), outputs, mask)
-            output, hidden = self.rnn(torch.cat([context, embedded], dim=-1), hidden)  # (B, 1, H)
+            output, hidden = run(self.rnn, torch.cat([context, embedded], dim=-1), hidden)  # (B, 1, H)
             states.append(output)
             weights.append(weight)
         return self.output(torch.cat(states, dim=1)), DecoderState(hidden, stays), torch.cat(weights, dim=1)
@@ -130,12 +130,12 @@ class LuongDecoder(AttentionDecoder):
         (hidden, fed), stays = state
         embedded = self.embedding(tokens)  # (B, T, E)
         if not self.input_feeding:
-            states, hidden = self.rnn(embedded, hidden)  # (B, T, H)
+            states, hidden = run(self.rnn, embedded, hidden)  # (B, T, H)
             attentional, weights = self._attend(states, *stays)
             return self.output(attentional), DecoderState((hidden, None), stays), weights
         steps = []
         for token in embedded.split(1, dim=1):  # (B, 1, E)
-            states, hidden = self.rnn(torch.cat([token, fed.transpose(0, 1)], dim=-1), hidden)  # (B, 1, H)
+            states, hidden = run(self.rnn, torch.cat([token, fed.transpose(0, 1)], dim=-1), hidden)  # (B, 1, H)
             steps.append(self._attend(states, *stays))
             fed = steps[-1][0].transpose(0, 1)  # (B, 1, H) to (1, B, H)
         attentional, weights = (torch.cat(parts, dim=1) for parts in zip(*steps, strict=True))

@@ -3,7 +3,7 @@ import inspect
 import pytest
 import torch
 
-from course_lib.recurrent import CELLS, Decoder, Encoder, Seq2Seq, gru_cell, lstm_cell, rnn_cell
+from course_lib.recurrent import CELLS, Decoder, Encoder, Seq2Seq, gru_cell, lstm_cell, make_rnn, rnn_cell, run
 
 V, E, H, G = 11, 3, 5, 4  # G: width of the decoder's state, unlike the encoder's
 CLOSE = {"atol": 1e-12, "rtol": 1e-10}
@@ -204,6 +204,24 @@ def test_lengths_need_not_be_on_the_cpu_nor_the_arguments_change():
     copies = source.clone(), lengths.clone()
     model(source, lengths, torch.ones(3, 2, dtype=torch.int64))
     assert torch.equal(source, copies[0]) and torch.equal(lengths, copies[1])
+
+
+@every_cell
+@pytest.mark.parametrize("T", [1, 4])
+def test_a_step_alone_is_what_the_network_computes(cell, T):
+    """In values and in every gradient."""
+    torch.manual_seed(0)
+    rnn = make_rnn(cell, E, H).double()
+    shapes = (2, T, E), (1, 2, H), (1, 2, H)
+    inputs, h, c = (torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes)
+    hidden = (h, c) if cell == "lstm" else h
+    results = []
+    for states, after in (run(rnn, inputs, hidden), rnn(inputs, hidden)):
+        after = after if isinstance(after, tuple) else (after,)
+        score = states.sin().sum() + sum(part.cos().sum() for part in after)
+        results.append([states, *after, *torch.autograd.grad(score, [inputs, h, *rnn.parameters()])])
+    for ours, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(ours, theirs, **CLOSE)
 
 
 def test_unknown_names_are_refused():
