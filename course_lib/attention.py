@@ -79,7 +79,14 @@ def scaled_dot_score(query, key):
     """
     if query.dtype in (torch.float16, torch.bfloat16):
         query, key = query.float(), key.float()
-    return dot_score(query, key) / math.sqrt(query.shape[-1])
+    (*leading, T, D), S = query.shape, key.shape[-2]
+    scale = 1 / math.sqrt(D)
+    if key.shape != (*leading, S, D):
+        return dot_score(query, key) * scale
+    # One kernel multiplies and scales, which saves a pass over the scores in each direction.
+    B, nothing = math.prod(leading), query.new_zeros(())
+    scores = torch.baddbmm(nothing, query.reshape(B, T, D), key.reshape(B, S, D).mT, beta=0, alpha=scale)  # (B, T, S)
+    return scores.view(*leading, T, S)
 
 
 def scaled_dot_product_attention(query, key, value, *, mask=None, bias=None, dropout=0.0, need_weights=False):
