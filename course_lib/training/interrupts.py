@@ -6,6 +6,18 @@ import threading
 from contextlib import contextmanager
 
 
+class Interrupted(KeyboardInterrupt):
+    """A training that somebody stopped. In a notebook it is one line, not a page of the loop's inner workings."""
+
+    def __init__(self, step, steps, kept):
+        after = "Run this cell again to go on from there." if kept else "Run this cell again to train from the start."
+        super().__init__(f"Training was interrupted after step {step} of {steps}. {after}")
+
+    def _render_traceback_(self):
+        """What IPython shows in the place of a traceback."""
+        return [str(self)]
+
+
 @contextmanager
 def held_interrupts(active=True):
     """Give a list that stays empty until the first interrupt, which then has to wait until this context ends.

@@ -25,9 +25,9 @@ class LiveCurve:
         self._drawn_at = -REDRAW_EVERY
 
     def update(self, history, last=False):
-        """Draw again if the last drawing is old enough, or if this is the last one."""
+        """Draw again if the last drawing is old enough and there is a line to see, or if this is the last one."""
         now = time.monotonic()
-        if not last and now - self._drawn_at < REDRAW_EVERY:
+        if not last and (history.steps < 2 or now - self._drawn_at < REDRAW_EVERY):
             return
         picture = {"image/png": draw(history), "text/plain": "Training loss against steps"}
         if self._handle is None:

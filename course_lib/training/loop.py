@@ -14,7 +14,7 @@ from course_lib.data.vocabulary import PAD
 from course_lib.evaluation import label_smoothing_loss
 
 from .checkpoints import CheckpointError
-from .interrupts import held_interrupts
+from .interrupts import Interrupted, held_interrupts
 from .live_curve import LiveCurve, in_notebook
 from .precision import autocast, autocast_dtype
 from .processes import is_late
@@ -74,7 +74,7 @@ def fit(model, batches, loss_fn, *, steps, seconds=None, lr=None, optimizer=None
     every batch. Process 0 writes the checkpoint and all read it; `evaluate` gets the model inside. After a stop the
     other processes draw other numbers for dropout than they would have.
     Raises ValueError for arguments that do not fit, CheckpointError (one of them) for a checkpoint that is damaged or
-    of another run, FloatingPointError when the loss is no longer a finite number.
+    of another run, FloatingPointError when the loss is no longer a finite number, Interrupted (a KeyboardInterrupt).
     """
     rate = _rate(lr, optimizer)
     if optimizer is None:
@@ -120,6 +120,10 @@ def fit(model, batches, loss_fn, *, steps, seconds=None, lr=None, optimizer=None
                 if checkpoint is not None and (stop or (checkpoint_every and step % checkpoint_every == 0)):
                     history.seconds = time.perf_counter() - began
                     run.save(checkpoint, drawn)
+            if not interrupted:
+                bar.total = bar.n  # a goal that was reached early is no failure, which tqdm would show in red
+    except KeyboardInterrupt:
+        raise Interrupted(history.steps, steps, kept=checkpoint is not None) from None
     finally:
         model.train(was_training)
         history.seconds = time.perf_counter() - began

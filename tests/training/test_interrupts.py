@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from course_lib.training.interrupts import held_interrupts
+from course_lib.training.interrupts import Interrupted, held_interrupts
 
 
 @pytest.fixture(autouse=True)
@@ -91,3 +91,14 @@ def test_another_thread_leaves_them_alone():
     thread.start()
     thread.join()
     assert seen == [[], signal.default_int_handler]
+
+
+def test_a_notebook_shows_one_line_for_a_training_that_was_stopped(capsys):
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    shell.user_ns["stopped"] = Interrupted(28, 600, kept=False)
+    shell.run_cell("def deep():\n    raise stopped\ndeep()")
+    shown = capsys.readouterr()
+    assert (shown.out + shown.err).strip() == str(shell.user_ns["stopped"])
+    assert "after step 28 of 600" in shown.out + shown.err

@@ -57,8 +57,18 @@ def test_redraws_are_rare_and_in_place(monkeypatch):
     monkeypatch.setattr(curve, "_display", display)
     monkeypatch.setattr(live_curve.time, "monotonic", lambda: next(clock))
     for last in (False, False, False, True):
-        curve.update(History(losses=[1.0]), last=last)
+        curve.update(History(losses=[1.0, 0.9]), last=last)
     assert shown == ["display", "update", "update"]
+
+
+def test_a_curve_begins_with_a_line_unless_there_is_none(monkeypatch):
+    """One loss alone would be empty axes from 0.96 to 1.04, for a second."""
+    curve, shown = live_curve.LiveCurve(), []
+    monkeypatch.setattr(curve, "_display", lambda picture, **options: shown.append(picture))
+    curve.update(History(losses=[1.0]))
+    assert not shown
+    curve.update(History(losses=[1.0]), last=True)
+    assert len(shown) == 1
 
 
 def test_a_notebook_is_left_with_one_picture_a_training(monkeypatch):

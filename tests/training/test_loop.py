@@ -1,4 +1,5 @@
 import functools
+import io
 import itertools
 import random
 
@@ -6,13 +7,14 @@ import numpy
 import pytest
 import torch
 from torch import nn
+from tqdm import tqdm
 
 from course_lib.data.batches import evaluation_batches, make_batch, training_batches
 from course_lib.data.vocabulary import EOS, PAD
 from course_lib.evaluation import label_smoothing_loss, masked_cross_entropy, sequence_accuracy
 from course_lib.generation import write
 from course_lib.recurrent import Decoder, Encoder, Seq2Seq
-from course_lib.training import History, fit, sequence_loss
+from course_lib.training import History, fit, loop, sequence_loss
 
 
 @pytest.fixture(autouse=True)
@@ -251,6 +253,21 @@ def test_the_seed_decides_on_a_gpu():
         return parameters(model)
 
     assert torch.equal(run(0), run(0)) and not torch.equal(run(0), run(1))
+
+
+@pytest.mark.parametrize(("reached", "steps"), [(True, 3), (False, 9)])
+def test_a_goal_reached_early_fills_the_bar(monkeypatch, reached, steps):
+    """tqdm shows a bar in red that ends before its total."""
+    bars = []
+
+    def bar(total, shown):
+        bars.append(tqdm(total=total, file=io.StringIO()))
+        return bars[0]
+
+    monkeypatch.setattr(loop, "progress_bar", bar)
+    goal = {"target": {"goodness": 1.0 if reached else 2.0}, "evaluate": lambda model: {"goodness": 1.0}}
+    fit(make_model(), make_batches(), squared_error, steps=9, evaluate_every=3, **goal)
+    assert bars[0].total == steps
 
 
 def test_a_history_starts_empty():

@@ -126,12 +126,12 @@ def test_an_interrupt_waits_for_the_step_and_keeps_it(path, never_stopped):
 
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt, match="after step 12 of 30. Run this cell again to go on from there"):
             train(checkpoint=path, before=interrupt)
         assert len(read_checkpoint(path)["losses"]) == 12
         assert everything(train(checkpoint=path)) == never_stopped
         count, seen = itertools.count(1), []
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt, match="after step 11 of 30. Run this cell again to train from the start"):
             train(before=lambda: (interrupt(), seen.append(1)))
         assert len(seen) == 11
     finally:
