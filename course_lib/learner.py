@@ -1,5 +1,7 @@
 """The verbs of a lesson: `check`, `hint`, `solution`, `mine`, `progress`."""
 
+import builtins
+import contextlib
 import inspect
 import sys
 import textwrap
@@ -38,19 +40,40 @@ def check(answer, *, seed=0):
     exercise = exercises.get(name)
     function = namespace.get(name) if isinstance(answer, str) else answer
     if callable(function):
-        outcome = examine(exercise, function, seed=seed)
+        with _nobody_to_ask():
+            outcome = examine(exercise, function, seed=seed)
         if not _shown["diagnoses"]:
             outcome = _without_diagnosis(outcome)
     else:
         found = "is not defined here" if function is None else f"is {function!r}, not a function"
         outcome = Outcome(name, FAILED, f"`{name}` {found}. Has the cell that defines it been run?", seed=seed)
-    attempts = load_progress().get(name, {}).get("attempts", 0) + 1
-    update_progress(name, status=outcome.status, attempts=attempts)
+    if outcome.status != NOT_ATTEMPTED:  # a check of what is still the stub, as by Run All, is no attempt
+        attempts = load_progress().get(name, {}).get("attempts", 0) + 1
+        update_progress(name, status=outcome.status, attempts=attempts)
     if not outcome.passed:
         raise CheckFailed(outcome)
     if not _keep(exercise, function, namespace, seed):
         outcome = replace(outcome, note=f"{outcome.note} {NOT_KEPT}".strip())
     show(outcome.lines())
+
+
+@contextlib.contextmanager
+def _nobody_to_ask():
+    """What asks a person, as `input` and `breakpoint` do, raises at once.
+
+    A notebook would go on waiting for the reply after the check has ended, and run no other cell.
+    """
+
+    def refuse(prompt=""):
+        raise RuntimeError(
+            "a check waits for nobody: `input` and `breakpoint` work when you call your function yourself"
+        )
+
+    before, builtins.input = builtins.input, refuse
+    try:
+        yield
+    finally:
+        builtins.input = before
 
 
 def _without_diagnosis(outcome):
@@ -98,7 +121,14 @@ def hint(name):
     seen = load_progress().get(name, {}).get("hints", 0)
     number = seen % len(exercise.hints)
     update_progress(name, hints=seen + 1)
-    show([f"hint {number + 1} of {len(exercise.hints)}: {exercise.hints[number]}"])
+    lines = [f"hint {number + 1} of {len(exercise.hints)}: {exercise.hints[number]}"]
+    if number + 1 == len(exercise.hints):
+        lines.append(f"That was the last one. {_how_to_see(name)}" if _shown["solution"] else "That was the last one.")
+    show(lines)
+
+
+def _how_to_see(name):
+    return f'To see a solution before yours passes: `solution("{name}", insist=True)`'
 
 
 def solution(name, *, insist=False):
@@ -109,22 +139,23 @@ def solution(name, *, insist=False):
         return
     if not insist and load_progress().get(name, {}).get("status") != "passed":
         show([
-            f"{name}: yours has not passed yet. `hint({name!r})` gives the next hint.",
-            f"To see the solution all the same: solution({name!r}, insist=True)",
+            f'{name}: yours has not passed yet. `hint("{name}")` gives a hint.',
+            _how_to_see(name),
         ])  # fmt: skip
         return
-    show(textwrap.dedent(inspect.getsource(exercise.reference)).rstrip().splitlines())
+    show(textwrap.dedent(inspect.getsource(exercise.reference)).rstrip().splitlines(), code=True)
 
 
 def progress():
     """Show where you stand: every exercise so far, with attempts and hints."""
     known = load_progress()
-    table = [("exercise", "status", "attempts", "hints", "minutes")]
-    for name in exercises.names():
-        entry = known.get(name, {})
-        status = entry.get("status", "not attempted")
-        mark = "✓" if status == "passed" else "·"
-        minutes = exercises.get(name).minutes
-        table.append((f"{mark} {name}", status, entry.get("attempts", 0), entry.get("hints", 0), minutes))
+    table = [("exercise", "lesson", "status", "attempts", "hints", "minutes")]
+    for lesson in exercises.lessons():
+        for one in exercises.by_lesson(lesson):
+            entry = known.get(one.name, {})
+            status = entry.get("status", "not attempted")
+            mark = "✓" if status == "passed" else "·"
+            counts = (entry.get("attempts", 0), entry.get("hints", 0))
+            table.append((f"{mark} {one.name}", lesson, status, *counts, one.minutes))
     passed = sum(entry.get("status") == "passed" for name, entry in known.items() if name in exercises.names())
     show([f"{passed} of {len(exercises.names())} exercises passed"], table)

@@ -43,6 +43,14 @@ from course_lib.claims import claim
 # | `mine("softmax")` | your own function, in any later lesson |
 # | `progress()` | where you stand |
 #
+# When something is wrong, the last line of a check says which call showed it. Tensors stand there as their shapes:
+# `seen in: softmax(scores=(3, 4))` is a call with a tensor of 3 rows and 4 columns. What your function prints is not shown
+# in a check; to look inside, call it yourself in a new cell.
+#
+# Go from cell to cell: *Run All Cells* stops at the first exercise that is not written yet. And whenever the kernel was
+# restarted, run the cells from the top again, or choose `Run > Run All Above Selected Cell`: variables are gone then, your
+# answers are not.
+#
 # In a terminal, `python3 course.py reset 00 softmax` puts a stub back, and keeps what you had in `notebooks/backup/`.
 #
 # Nothing you write is ever overwritten without a backup, and a check never changes your work. Being wrong is the normal

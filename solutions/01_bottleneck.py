@@ -552,7 +552,8 @@ claim("longer is worse, at every step of the curve", shares == sorted(shares, re
 # narrow place, and everything must pass through it.
 #
 # Does a wider vector help? Does it help to copy backwards, so that the first letter written is the last one read? The
-# grid below took longer than a lesson has; it was made by `course experiment bottleneck`, three seeds each.
+# grid below took longer than a lesson has; it was made by `python3 course.py experiment bottleneck`, three
+# seeds each.
 
 # %% tags=["experiment"]
 grid = load_bottleneck()

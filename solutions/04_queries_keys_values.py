@@ -751,7 +751,7 @@ claim(
 # ## What you should want now
 #
 # Nothing in the formula says where queries and keys come from. In our models they come from two sequences. By hand, 나는
-# 너를 사랑해 has already asked *itself*. What if a model does? Then the RNN is not needed any more, and new questions arise: who may look at whom, and what is an order?
+# 너를 사랑해 has already asked *itself*. What if a model does? Then the RNN is not needed any more, and new questions arise: who may look at whom, and what is an order? Lesson 5 begins with the first.
 #
 # **Further reading.** Vaswani et al. (2017), *Attention is all you need*, section 3.2. Graves, Wayne and Danihelka (2014),
 # *Neural Turing machines*, reads a memory by content with a sharpness of its own. Kim et al. (2017), *Structured attention

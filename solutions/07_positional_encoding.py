@@ -465,7 +465,7 @@ claim("guessing among the orders of a bag is right fewer than 10 times in 100", 
 # The model of the last lesson learned its places up to a length. What happens *after* it? A small task that needs places
 # and nothing else: at every place of a string of letters, name the letter two before. One layer of causal attention, trained
 # on strings of 8 to 24 letters, tested on strings of 96. Three ways to know where one stands, and none at all, three seeds each; it was made
-# by `course experiment positions`. *Which will hold beyond place 24, and how far?*
+# by `python3 course.py experiment positions`. *Which will hold beyond place 24, and how far?*
 
 # %%
 grid = load_positions()

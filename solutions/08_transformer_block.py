@@ -574,7 +574,7 @@ block_xray(stack.blocks, torch.randn(1, len(sentence), 32), sentence)
 # The paper's model is post-norm, and it is trained with a **warm-up** (워밍업): the learning rate starts near zero and rises for some
 # thousand steps. Is that needed? A task: say a string of 12 letters, out of 16, backwards; who guesses has a loss of
 # $\ln 16 = 2.77$. Six blocks, both orders, 1000 steps; the rate is 0.005, reached over the first 300 steps or there from the
-# first one; four seeds each, made by `course experiment warmup`. *Which of the four will not learn?*
+# first one; four seeds each, made by `python3 course.py experiment warmup`. *Which of the four will not learn?*
 
 # %%
 grid = warmup.load_warmup()
@@ -650,7 +650,7 @@ claim(
 # %% tags=["experiment"]
 again = {}
 for order in ("post", "pre"):
-    again[order] = warmup.run_point(order, 0, seed=0, device=device, curve=False)
+    again[order] = warmup.run_point(order, 0, seed=0, device=device, progress=True)
     print(
         f"{order}-norm without warm-up: loss {again[order]['losses'][-1]:.2f} after {again[order]['steps']} steps"
     )

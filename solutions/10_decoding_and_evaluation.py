@@ -829,7 +829,7 @@ claim(
 #
 # And do not read the French number as quality: these sentences are short, and much alike. From news text, with its long sentences and rare words, expect next to nothing.
 #
-# A model that `course train` has kept comes back in any notebook: `load_model("MODEL FOLDER").translate("...")`, from `course_lib.saved_model`.
+# A model that `python3 course.py train` has kept comes back in any notebook: `load_model("MODEL FOLDER").translate("...")`, from `course_lib.saved_model`.
 
 # %% [markdown]
 # ## Bug hunt: a beam that forgets

@@ -12,8 +12,9 @@ class UnknownExercise(LookupError):
     """No exercise has this name; the message lists the nearest ones."""
 
     def __init__(self, name):
-        near = difflib.get_close_matches(str(name), names(), n=3, cutoff=0.4) or names()
-        super().__init__(f"there is no exercise {name!r}. Did you mean {', '.join(near)}?")
+        near = difflib.get_close_matches(str(name), names(), n=3, cutoff=0.4)
+        others = f"Did you mean {', '.join(near)}?" if near else "`progress()` lists them all."
+        super().__init__(f"there is no exercise {name!r}. {others}")
 
     def _render_traceback_(self):
         return [f"✗ {self}"]
@@ -38,6 +39,11 @@ def _by_name():
 def names():
     """The names of all exercises, in the order of the course."""
     return tuple(_by_name())
+
+
+def lessons():
+    """The numbers of the lessons that have exercises, in order."""
+    return tuple(_lessons())
 
 
 def by_lesson(number):

@@ -178,6 +178,25 @@ def test_saving_keeps_the_picture_and_drops_the_view():
     keep_pictures({"type": "file", "content": "text"})
 
 
+def test_saving_drops_progress_bars_and_keeps_all_else():
+    """The next day nothing is left of a bar but "model not found", or a text that says 0 %."""
+    from tqdm import tqdm
+
+    bars = [
+        str(tqdm(total=total, desc="training", unit="step", disable=False, file=io.StringIO())) for total in (9, None)
+    ]
+    bars += [str(tqdm(range(9), initial=4, file=io.StringIO()))]
+
+    def output(text, **more):
+        return {"output_type": "display_data", "data": {"text/plain": text, **more}, "metadata": {}}
+
+    view = {WIDGET_VIEW: {"model_id": "1"}}
+    kept = [output(bars[0]), output("IntSlider(value=1)", **view), {"output_type": "stream", "text": bars[0]}]
+    cell = {"outputs": [*(output(bar, **view) for bar in bars), output([bars[0]], **view), *kept]}
+    keep_pictures({"type": "notebook", "content": {"cells": [cell, {"cell_type": "markdown"}], "metadata": {}}})
+    assert cell["outputs"] == kept
+
+
 def test_installation_switches_the_hook_on():
     project = tomllib.loads((repo_root() / "pyproject.toml").read_text(encoding="utf-8"))
     (path,) = project["tool"]["setuptools"]["data-files"]["etc/jupyter/jupyter_server_config.d"]

@@ -94,7 +94,7 @@ def context_not_used(cell, score, embedded, state, outputs, mask):
 
 @mistake(
     "Context and embedding are joined in the other order; the cell's weights know which columns are which. "
-    "what comes first in [c_t; y_{t-1}]?",
+    "What comes first in [c_t; y_{t-1}]?",
     source="the other order is as good for a new model, but not for weights that exist",
 )
 def joined_the_other_way(cell, score, embedded, state, outputs, mask):
