@@ -12,6 +12,7 @@ from course_lib.attention import (
     dot_score,
     general_score,
     masked_softmax,
+    scaled_dot_score,
 )
 
 pytestmark = pytest.mark.double
@@ -80,6 +81,16 @@ def test_concat_is_additive_with_stacked_matrices():
 def test_dot_refuses_unequal_widths():
     with pytest.raises(ValueError, match="equally wide, got 4 and 6"):
         dot_score(torch.randn(B, T, DQ), torch.randn(B, S, DK))
+    with pytest.raises(ValueError, match="equally wide, got 6 and 4"):
+        dot_score(torch.randn(B, T, DK), torch.randn(B, S, DQ))
+
+
+def test_a_sum_too_large_for_half_precision_is_scaled_in_single():
+    """16 · 80 · 80 is more than float16 holds; divided by √16 it is not."""
+    for dtype in (torch.float16, torch.bfloat16):
+        scores = scaled_dot_score(*(torch.full((1, 16), 80.0, dtype=dtype) for _ in range(2)))
+        assert scores.dtype == torch.float32 and scores.item() == 25_600
+    assert scaled_dot_score(torch.ones(1, 4), torch.ones(1, 4)).dtype == torch.float64
 
 
 LENGTHS = torch.arange(S) < torch.tensor([2, 5])[:, None]

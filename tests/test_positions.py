@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from course_lib.positions import (
     LearnedPositions,
     SinusoidalEncoding,
+    alibi_bias,
     rotary_embedding,
     sinusoidal_encoding,
 )
@@ -131,6 +132,57 @@ def test_what_sinusoids_keep_is_what_they_would_compute(offsets):
     assert len(module.kept) <= module.KEPT and not module.state_dict() and not list(module.buffers())
 
 
+def test_a_text_that_grows_seldom_needs_new_sinusoids(monkeypatch):
+    """Each time twice as many as now are computed, up to KEPT; beyond, those alone that are asked for."""
+    asked = []
+
+    def counted(positions, *arguments, **options):
+        asked.append(positions if isinstance(positions, int) else tuple(positions.tolist()))
+        return sinusoidal_encoding(positions, *arguments, **options)
+
+    monkeypatch.setattr("course_lib.positions.sinusoidal_encoding", counted)
+    module = SinusoidalEncoding(2)
+    monkeypatch.setattr(module, "KEPT", 20)
+    for position in range(22):
+        module(torch.zeros(1, 2), offset=position)
+    assert asked == [2, 6, 14, 20, (20,), (21,)] and len(module.kept) == 20
+    module(torch.zeros(3, 2), offset=-1)
+    assert asked[-1] == (-1, 0, 1) and len(module.kept) == 20
+    for again in (0, 19):
+        module(torch.zeros(1, 2), offset=again)
+    assert len(asked) == 7, "what is kept is read, first and last"
+
+
+def test_what_is_kept_on_one_device_is_not_used_on_another():
+    module = SinusoidalEncoding(8)
+    module(torch.zeros(3, 8))
+    assert module(torch.zeros(3, 8, device="meta")).device.type == "meta"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_without_a_type_it_is_torch_s_default(dtype):
+    torch.set_default_dtype(dtype)
+    assert sinusoidal_encoding(3, 4).dtype == alibi_bias(2, 3).dtype == SinusoidalEncoding(4).kept.dtype == dtype
+
+
+def test_what_comes_after_the_positions_goes_by_name():
+    for by_place in (
+        lambda: sinusoidal_encoding(3, 4, 10_000.0),
+        lambda: SinusoidalEncoding(4, 10_000.0),
+        lambda: rotary_embedding(torch.zeros(3, 4), 2),
+        lambda: alibi_bias(2, 3, 3, torch.float32),
+    ):
+        with pytest.raises(TypeError, match="positional"):
+            by_place()
+
+
+def test_without_a_base_it_is_the_paper_s_10_000():
+    x = torch.zeros(9, 8)
+    assert torch.equal(sinusoidal_encoding(9, 8), sinusoidal_encoding(9, 8, base=10_000.0))
+    assert torch.equal(SinusoidalEncoding(8)(x), SinusoidalEncoding(8, base=10_000.0)(x))
+    assert torch.equal(rotary_embedding(x + 1), rotary_embedding(x + 1, base=10_000.0))
+
+
 # ---- a learned table
 
 
@@ -156,7 +208,16 @@ def test_only_the_rows_in_use_learn():
     assert 0.015 < LearnedPositions(100, 64).weight.std() < 0.025
 
 
-# ---- RoPE
+# ---- ALiBi; the rest of it, and RoPE, in test_relative_positions
 
 
-# ---- ALiBi
+@given(num_heads=st.integers(1, 40))
+@settings(max_examples=40, deadline=None)
+def test_every_head_has_a_slope_of_its_own(num_heads):
+    """The first are those of the next lower power of 2; none is above 1, and none is 0."""
+    slopes = -alibi_bias(num_heads, 1, 2)[:, 0, 0]
+    lower = 2 ** int(math.log2(num_heads))
+    assert slopes.shape == (num_heads,) and len(set(slopes.tolist())) == num_heads
+    assert torch.equal(slopes[:lower], -alibi_bias(lower, 1, 2)[:, 0, 0]) and 0 < slopes.min() and slopes.max() < 1
+    between = -alibi_bias(2 * lower, 1, 2)[::2, 0, 0]
+    torch.testing.assert_close(slopes[lower:], between[: num_heads - lower])

@@ -21,8 +21,8 @@ HOST = re.compile(r"https?://([\w.-]+)")
 NAMED = {
     "download.pytorch.org": ("binder/", "README.md"),
     "www.apache.org": ("LICENSE",),
-    "127.0.0.1": ("tests/",),
-    "www.w3.org": ("course_lib/explore/", "tests/explore/"),  # the name of SVG's namespace, never fetched
+    "127.0.0.1": ("tests/", "benchmarks/"),
+    "www.w3.org": ("course_lib/explore/", "tests/explore/", "docs/"),  # the name of SVG's namespace, never fetched
     "index.invalid": ("tests/",),  # exists nowhere, by definition
 }
 MACHINE = re.compile(r"/(root|work)/|/home/\w")

@@ -1,6 +1,5 @@
 """Explain the first thing that is wrong: by a known mistake, by a law, or by where and how far the values differ."""
 
-import math
 from dataclasses import replace
 
 import torch
@@ -17,6 +16,8 @@ QUESTIONS = {
     "From the back, -1 and -2 hold with any axes before them: which do you need?",
     "shape of the mask": "Indexing with a mask does not broadcast. Which method does?",
     "index k out of range": "`topk` was asked for more than there are. How many are there at least?",
+    "is not defined": "Is it spelled as where it is made, and has the cell that makes it been run since the kernel "
+    "started?",
     "object is not callable": "A result stands where a function is wanted. Who should call it, and with what?",
 }
 
@@ -183,7 +184,7 @@ def _explain_leaf(got, want, case):
         zero = "False" if kind(got) == "boolean" else "0"
         return f"every entry is {zero}. Which step takes them all there, or is the result never written into?"
     for argument in tensors((case.args, dict(case.kwargs))):
-        if argument.shape == got.shape and math.isclose(deviation(got, argument), 0.0):
+        if deviation(got, argument) == 0:
             return "an argument comes back unchanged. Is the computed result the one that is returned?"
     return None
 

@@ -19,7 +19,8 @@ def as_function(module_class):
         module = module_class(**init)
         _require_state(module, state)
         module.train(training)
-        return torch.func.functional_call(module, state, args, strict=True)
+        # Not strict: the names are compared above, and a buffer that no state holds (persistent=False) is allowed.
+        return torch.func.functional_call(module, state, args)
 
     function.__name__ = module_class.__name__
     return function

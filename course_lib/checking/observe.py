@@ -1,6 +1,7 @@
 """Call a function on one case and note what can be seen from outside: values, gradients, errors, changes."""
 
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import torch
@@ -53,12 +54,13 @@ def tell(error):
     return Raised(type(error).__name__, str(error), where)
 
 
-def copy_arguments(tree, differentiable):
+def copy_arguments(tree, differentiable, ask=None):
     """Fresh arguments: (arguments, leaves). Gradients arrive in the leaves.
 
     The function gets a copy of each leaf, not the leaf, so that a change in place runs and can be reported.
+    ask: for each floating tensor, whether its gradient is wanted; all are unless given.
     """
-    found = []
+    found, ask = [], repeat(True) if ask is None else iter(ask)
 
     def copy(leaf):
         if not isinstance(leaf, torch.Tensor):
@@ -66,7 +68,7 @@ def copy_arguments(tree, differentiable):
         fresh = leaf.detach().clone()
         if not (differentiable and is_float(leaf)):
             return fresh
-        found.append(fresh.requires_grad_())
+        found.append(fresh.requires_grad_(next(ask)))
         return fresh.clone()
 
     return tree_map(copy, tree), found

@@ -1,5 +1,6 @@
 """What a check can say."""
 
+import re
 import textwrap
 from dataclasses import asdict, dataclass
 
@@ -9,8 +10,8 @@ WRONG = "wrong"
 FAILED = "failed"
 TOO_SLOW = "too slow"
 
-SEEN_IN = "  seen in:"
 WIDTH = 80
+WITHIN = re.compile(r" (?!\w+=)(?=[^()\[\]]*[)\]])")  # the spaces of (3, 4) in a call, not those before its arguments
 
 
 @dataclass(frozen=True)
@@ -40,17 +41,31 @@ class Outcome:
         mark = "✓" if self.passed else "✗"
         text = [f"{mark} {self.exercise}: {self.status}"]
         for line in self.message.splitlines():
-            # Lab breaks long lines in the middle of words.
-            short = len(line) <= WIDTH
-            text += [f"  {line}"] if short else textwrap.wrap(line, WIDTH, initial_indent="  ", subsequent_indent="  ")
-        if self.status in (WRONG, FAILED, TOO_SLOW):
-            text.append(f"{SEEN_IN} {self.where or self.law or self.exercise} (seed={self.seed})")
+            text += wrapped(line)
+        if self.status in (WRONG, FAILED, TOO_SLOW) and (self.where or self.law):
+            text += seen_in(f"{self.where or self.law} (seed={self.seed})")
         if self.note:
             text.append(f"  note: {self.note}")
         return text
 
     def as_dict(self):
         return asdict(self)
+
+
+def wrapped(line, further="  "):
+    """A line as indented lines that fit, since Lab breaks longer ones in the middle of words.
+
+    further: the indent of those after the first. What is as short as a line may be stays as it is, spaces included.
+    """
+    if len(line) <= WIDTH:
+        return [f"  {line}"]
+    return textwrap.wrap(line, WIDTH, initial_indent="  ", subsequent_indent=further, break_long_words=False)
+
+
+def seen_in(call):
+    """The lines that say which call showed it, broken between its arguments."""
+    whole = WITHIN.sub("\N{NO-BREAK SPACE}", f"seen in: {call}")
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in wrapped(whole, "    ")]
 
 
 class CheckFailed(AssertionError):

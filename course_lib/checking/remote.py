@@ -91,10 +91,7 @@ class Peer:
 
     def _answer_call(self, header, values):
         original = values["args"], values["kwargs"]
-        flags = iter(header["grad"])
-        (args, kwargs), found = copy_arguments(original, differentiable=True)
-        for leaf in found:
-            leaf.requires_grad_(next(flags))
+        (args, kwargs), found = copy_arguments(original, differentiable=True, ask=header["grad"])
         output = self.offered[header["function"]](*args, **kwargs)
         attached = [out.requires_grad for out in tensors(output)]
         self.count += 1

@@ -14,7 +14,6 @@ import atexit
 import os
 import re
 import secrets
-import textwrap
 from functools import cache
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from traitlets import Bool
 
 from course_lib.authoring import catalogue
 from course_lib.authoring.transplant import mark
-from course_lib.checking.outcome import SEEN_IN, WIDTH
+from course_lib.checking.outcome import seen_in, wrapped
 
 from .collecting.handed_in import in_folder
 from .collecting.matching import OTHER_NOTEBOOKS
@@ -196,9 +195,9 @@ def mark_lines(one):
     """A mark as the student reads it."""
     lines = [f"{'✓' if one.status == 'passed' else '✗'} {one.exercise}: {one.status}"]
     for line in one.message.splitlines():
-        lines += textwrap.wrap(line, WIDTH, initial_indent="  ", subsequent_indent="  ")
+        lines += wrapped(line)
     if one.where:
-        lines.append(f"{SEEN_IN} {one.where}")
+        lines += seen_in(one.where)
     if any(one.aspects.values()):
         lines.append("  " + ", ".join(f"{name} {'✓' if holds else '✗'}" for name, holds in one.aspects.items()))
     if one.followed:

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from course_lib.checking import FAILED, WRONG, Case, Exercise, examine, mistake
-from course_lib.checking.modules import as_function
+from course_lib.checking.modules import WrongState, as_function
 from course_lib.checking.worker import Worker
 
 
@@ -150,6 +150,48 @@ def test_a_layer_with_two_names_is_said(answer, said):
     outcome = examine(PAIR, answer)
     assert outcome.status == FAILED and outcome.message.startswith(said)
     assert "functional_call" not in outcome.message and outcome.message.count("?") == 1
+
+
+class KeepsASign(Scorer):
+    """A buffer that is not in the state: a table that the constructor computes, say."""
+
+    def __init__(self, d_in, d_hidden):
+        super().__init__(d_in, d_hidden)
+        self.register_buffer("sign", torch.ones(()), persistent=False)
+
+    def forward(self, x):
+        return self.sign * super().forward(x)
+
+
+def test_a_buffer_that_is_not_in_the_state_is_the_learner_s_own_matter():
+    assert examine(EXERCISE, KeepsASign).passed
+
+
+def test_what_is_wrong_with_a_state_is_told_by_name():
+    init, state, args = next(iter(cases(torch.Generator()))).args
+    state = {name: value.float() for name, value in state.items()}
+    assert as_function(Scorer).__name__ == "Scorer"
+    without = {name: value for name, value in state.items() if name != "W.bias"}
+    for wrong in (without, {**state, "u": torch.ones(1)}):
+        said = f"states the parameters {sorted(wrong)}, yours has {sorted(state)}"
+        with pytest.raises(WrongState) as error:
+            as_function(Scorer)(init, wrong, args)
+        assert said in str(error.value)
+    with pytest.raises(WrongState, match=r"parameter v.weight: expected shape \(5, 1\), yours has \(1, 5\)"):
+        as_function(Scorer)(init, {**state, "v.weight": torch.ones(5, 1)}, args)
+
+
+class ThreeNames(Pair):
+    def __init__(self, d):
+        super().__init__(d)
+        self.A = nn.Linear(d, d)
+        self.B = self.C = self.A
+
+
+def test_all_the_names_of_one_layer_are_said():
+    state = {f"{name}.weight": torch.ones(2, 2) for name in "ABC"} | {f"{name}.bias": torch.ones(2) for name in "ABC"}
+    with pytest.raises(WrongState, match="^A, B and C are one and the same layer"):
+        as_function(ThreeNames)({"d": 2}, state, (torch.ones(1, 2),))
 
 
 def test_a_case_in_training_mode_can_be_the_one_that_fails():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from course_lib.checking import remote
 from course_lib.checking.remote import ARRAYS_LIMIT, HEADER_LIMIT, Peer, WorkerDied
 
 
@@ -70,6 +71,43 @@ def test_arrays_arrive_as_they_were(array):
 def test_what_is_no_message_is_one_error(data):
     with pytest.raises(WorkerDied):
         received(data)
+
+
+class Counts(io.BytesIO):
+    """A file that knows the largest size that it was asked for."""
+
+    largest = 0
+
+    def read(self, size=-1):
+        self.largest = max(self.largest, size)
+        return super().read(size)
+
+
+@pytest.mark.parametrize("sizes", [(HEADER_LIMIT + 1, 0), (0, ARRAYS_LIMIT + 1), (2**60, 2**60)])
+def test_more_than_a_check_can_take_is_never_asked_for(sizes):
+    file = Counts(message(b"", sizes=sizes))
+    with pytest.raises(WorkerDied, match="more than a check can take"):
+        Peer(file, io.BytesIO())._receive()
+    assert file.largest == 16
+
+
+@pytest.mark.parametrize(("header", "arrays"), [(HEADER_LIMIT, 0), (20, ARRAYS_LIMIT)])
+def test_as_much_as_a_check_can_take_arrives(header, arrays):
+    assert received(message(b'{"values": 3}'.ljust(header), bytes(arrays))) == ({}, 3)
+
+
+def test_an_array_may_fill_the_limit_and_no_more(monkeypatch):
+    monkeypatch.setattr(remote, "ARRAYS_LIMIT", 24)
+    assert remote._array(io.BytesIO(npy(THREE))).tolist() == [0, 1, 2]
+    assert remote._array(io.BytesIO(npy(np.zeros(24, np.int8)))).shape == (24,)
+    for wrong in (np.arange(4.0), np.zeros(25, np.int8), np.zeros((2, 2, 1))):
+        with pytest.raises(ValueError, match="an array of .* and shape"):
+            remote._array(io.BytesIO(npy(wrong)))
+
+
+def test_what_arrives_can_be_written_into():
+    _, tensor = received(message(TENSOR, npy(THREE)))
+    assert tensor.add_(1).tolist() == [1, 2, 3]
 
 
 def test_a_request_with_a_wrong_dtype_or_kind_is_answered_with_what_it_raised():
