@@ -13,9 +13,14 @@ from course_lib.masks import combine_masks, require_bool
 
 
 def additive_score(query, key, W_q, W_k, v):
-    """v^T tanh(W_q q + W_k k) for every pair (Bahdanau et al. 2015). W_q: (Dq, A). W_k: (Dk, A). v: (A,).
+    """v^T tanh(W_q q + W_k k) for every pair (Bahdanau et al. 2015, appendix A.1.2).
 
+    query: (..., T, Dq). key: (..., S, Dk). W_q: (Dq, A). W_k: (Dk, A). v: (A,).
     Returns (..., T, S). It holds (..., T, S, A) numbers for a moment: that is its price.
+
+    >>> query, key = torch.tensor([[1.0], [2.0]]), torch.tensor([[-1.0], [-2.0], [-1.0]])
+    >>> additive_score(query, key, torch.eye(1), torch.eye(1), torch.ones(1)).eq(0).tolist()  # where q + k = 0
+    [[True, False, True], [False, True, False]]
     """
     return compare_features(query @ W_q, key @ W_k, v)
 
@@ -24,12 +29,22 @@ def compare_features(query_features, key_features, v):
     """The additive score of a query and keys that are projected already: the keys' features serve all steps.
 
     query_features: (..., T, A). key_features: (..., S, A). v: (A,). Returns (..., T, S).
+
+    >>> query, key, W_q, W_k, v = (torch.ones(shape) for shape in [(2, 3), (4, 5), (3, 6), (5, 6), 6])
+    >>> torch.equal(compare_features(query @ W_q, key @ W_k, v), additive_score(query, key, W_q, W_k, v))
+    True
     """
     return torch.tanh(query_features.unsqueeze(-2) + key_features.unsqueeze(-3)) @ v  # (..., T, S, A) @ (A,)
 
 
 def dot_score(query, key):
-    """q · k for every pair (Luong et al. 2015). Both are equally wide. Returns (..., T, S)."""
+    """q · k for every pair (Luong et al. 2015, section 3.1). query: (..., T, D). key: (..., S, D). Returns (..., T, S).
+
+    Raises ValueError where they are not equally wide.
+
+    >>> dot_score(torch.eye(2), torch.tensor([[3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])).tolist()
+    [[3.0, 5.0, 7.0], [4.0, 6.0, 8.0]]
+    """
     if query.shape[-1] != key.shape[-1]:
         raise ValueError(
             f"dot_score: query and key must be equally wide, got {query.shape[-1]} and {key.shape[-1]}; "
@@ -39,14 +54,25 @@ def dot_score(query, key):
 
 
 def general_score(query, key, W):
-    """q W k for every pair (Luong et al. 2015). W: (Dq, Dk). Returns (..., T, S)."""
+    """q W k for every pair (Luong et al. 2015, section 3.1).
+
+    query: (..., T, Dq). key: (..., S, Dk). W: (Dq, Dk). Returns (..., T, S).
+
+    >>> query, key = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0, 5.0]])  # widths 2 and 3
+    >>> general_score(query, key, torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])).tolist()  # 1 · 3 + 2 · 4
+    [[11.0]]
+    """
     return query @ W @ key.mT
 
 
 def concat_score(query, key, W, v):
-    """v^T tanh([q; k] W) for every pair (Luong et al. 2015). W: (Dq + Dk, A). v: (A,). Returns (..., T, S).
+    """v^T tanh([q; k] W) for every pair (Luong et al. 2015, section 3.1): the additive score, its two matrices stacked.
 
-    It is the additive score with its two matrices stacked.
+    query: (..., T, Dq). key: (..., S, Dk). W: (Dq + Dk, A). v: (A,). Returns (..., T, S).
+
+    >>> query, key, W_q, W_k, v = (torch.randn(shape) for shape in [(2, 3), (4, 5), (3, 6), (5, 6), (6,)])
+    >>> torch.equal(concat_score(query, key, torch.cat([W_q, W_k]), v), additive_score(query, key, W_q, W_k, v))
+    True
     """
     W_q, W_k = W.split([query.shape[-1], key.shape[-1]])
     return additive_score(query, key, W_q, W_k, v)
@@ -57,6 +83,9 @@ def masked_softmax(scores, mask=None):
 
     scores: (..., T, S). mask: bool, True = may attend; None allows everything. Gradients stay finite in every row.
     Raises TypeError for a mask that is not boolean.
+
+    >>> masked_softmax(torch.zeros(2, 3), torch.tensor([[True, True, False], [False, False, False]])).tolist()
+    [[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]
     """
     if mask is None:
         return torch.softmax(scores, dim=-1)
@@ -67,15 +96,26 @@ def masked_softmax(scores, mask=None):
 
 
 def context_vector(weights, value):
-    """The weighted mean of the values. weights: (..., T, S). value: (..., S, Dv). Returns (..., T, Dv)."""
+    """The weighted mean of the values (Bahdanau et al. 2015, eq. 5).
+
+    weights: (..., T, S), each row adds up to 1. value: (..., S, Dv). Returns (..., T, Dv).
+
+    >>> value = torch.tensor([[1.0, 10.0], [3.0, 30.0]])
+    >>> context_vector(torch.tensor([[0.5, 0.5], [0.0, 1.0]]), value).tolist()
+    [[2.0, 20.0], [3.0, 30.0]]
+    """
     return weights @ value
 
 
 def scaled_dot_score(query, key):
-    """q · k / √Dk for every pair (Vaswani et al. 2017, eq. 1). Returns (..., T, S).
+    """q · k / √Dk for every pair (Vaswani et al. 2017, eq. 1).
 
-    Dk is the width of the query that comes in, which is one head's. Half precision is computed in float32: a sum of
-    products may exceed float16's largest number even where the scaled score does not.
+    query: (..., T, Dk). key: (..., S, Dk). Returns (..., T, S). Dk is the width of the query that comes in: one
+    head's. Half precision is computed in float32: a sum of products may exceed float16's largest number even where the
+    scaled score does not. Raises ValueError where they are not equally wide.
+
+    >>> scaled_dot_score(torch.ones(1, 16), torch.ones(2, 16)).tolist()  # 16 / √16
+    [[4.0, 4.0]]
     """
     if query.dtype in (torch.float16, torch.bfloat16):
         query, key = query.float(), key.float()
@@ -100,6 +140,12 @@ def scaled_dot_product_attention(query, key, value, *, mask=None, bias=None, dro
     ever holding the (T, S) matrix.
     Returns (output (..., T, Dv), weights (..., T, S) or None), in the query's dtype.
     Raises ValueError for shapes that do not fit, TypeError for a mask that is not boolean.
+
+    >>> same, value = torch.zeros(2, 4), torch.tensor([[2.0], [4.0]])
+    >>> causal = torch.tensor([[True, False], [True, True]])
+    >>> output, weights = scaled_dot_product_attention(same, same, value, mask=causal, need_weights=True)
+    >>> output.tolist(), weights.tolist()
+    ([[2.0], [3.0]], [[1.0, 0.0], [0.5, 0.5]])
     """
     shape, alike = scores_shape(query, key, value)
     mask = fitting(mask, "mask", shape)
@@ -142,7 +188,10 @@ def _fused(query, key, value, mask, bias, dropout):
 def scores_shape(query, key, value):
     """The shape (..., T, S) of the scores, and whether the axes before the last two are equal in all three.
 
-    Raises ValueError where query, key and value do not fit.
+    query: (..., T, Dk). key: (..., S, Dk). value: (..., S, Dv). Raises ValueError where they do not fit.
+
+    >>> scores_shape(torch.ones(8, 3, 4), torch.ones(5, 4), torch.ones(5, 6))
+    ((8, 3, 5), False)
     """
     q, k, v = query.shape, key.shape, value.shape
     alike = q[:-2] == k[:-2] == v[:-2]
@@ -163,7 +212,14 @@ def scores_shape(query, key, value):
 
 
 def fitting(mask, name, shape):
-    """The mask or bias, checked: it broadcasts to `shape` and does not enlarge it."""
+    """The mask or bias, checked: it broadcasts to `shape`, (..., T, S), and does not enlarge it. None stays None.
+
+    name: "mask" (True = may attend) or "bias", as the messages say it. Returns it with two axes at least.
+    Raises ValueError where it does not fit, TypeError for a mask that is not boolean.
+
+    >>> fitting(torch.tensor([True, True, False]), "mask", (8, 2, 3)).shape
+    torch.Size([2, 3])
+    """
     if mask is None:
         return None
     if name == "mask":
@@ -180,6 +236,14 @@ def fitting(mask, name, shape):
 
 
 def attend(scores, value, mask=None):
-    """Weights from scores, and the context they give: (context (..., T, Dv), weights (..., T, S))."""
+    """Weights from scores, and the context they give (Bahdanau et al. 2015, eqs. 5 and 6).
+
+    scores: (..., T, S). value: (..., S, Dv). mask: bool, True = may attend, with the error of `masked_softmax`.
+    Returns (context (..., T, Dv), weights (..., T, S)).
+
+    >>> context, weights = attend(torch.zeros(1, 2), torch.tensor([[2.0], [4.0]]))
+    >>> context.tolist(), weights.tolist()
+    ([[3.0]], [[0.5, 0.5]])
+    """
     weights = masked_softmax(scores, mask)
     return context_vector(weights, value), weights

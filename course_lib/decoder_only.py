@@ -13,7 +13,14 @@ from course_lib.masks import causal_mask
 
 
 class TextState(NamedTuple):
-    """What the model knows of the N tokens before: for each layer their keys and values, or None at first."""
+    """What the model knows of the N tokens before: for each layer their keys and values, or None at first.
+
+    >>> import torch
+    >>> model = DecoderOnly(10, d_model=8, num_heads=2, d_ff=16, num_layers=1)
+    >>> _, state = model.read(torch.tensor([[1, 5, 6]]), model.start())
+    >>> state.length, state.select(torch.tensor([0, 0])).caches[0].key.shape  # the row twice: (B, H, N, Dk)
+    (3, torch.Size([2, 2, 3, 4]))
+    """
 
     caches: tuple
 
@@ -35,6 +42,15 @@ class DecoderOnly(nn.Module):
     Options: those of `blocks`, norm_first (as in GPT-2), activation, eps and attention.
 
     Padding belongs after a text: no token looks ahead, so none of the text ever sees it, and no mask is needed.
+
+    Raises ValueError where num_heads does not divide d_model, for another name of positions, and where only one of
+    "learned" and max_length is given.
+
+    >>> import torch
+    >>> model = DecoderOnly(10, d_model=8, num_heads=2, d_ff=16, num_layers=1).eval()
+    >>> logits = model(torch.tensor([[1, 5, 6], [1, 5, 7]]))  # they differ in the last token
+    >>> logits.shape, torch.allclose(logits[0, :2], logits[1, :2], atol=1e-5)
+    (torch.Size([2, 3, 10]), True)
     """
 
     def __init__(
@@ -80,7 +96,15 @@ class DecoderOnly(nn.Module):
         return self._read(ids, state, need_weights=False)[:2]
 
     def step(self, token, state):
-        """One token further. token: (B,). Returns logits (B, V) for the one after it, and the next state."""
+        """One token further. token: (B,). Returns logits (B, V) for the one after it, and the next state.
+
+        >>> import torch
+        >>> model = DecoderOnly(10, d_model=8, num_heads=2, d_ff=16, num_layers=1).eval()
+        >>> first, state = model.step(torch.tensor([1]), model.start())
+        >>> second, state = model.step(torch.tensor([5]), state)
+        >>> torch.allclose(torch.stack([first, second], dim=1), model(torch.tensor([[1, 5]])), atol=1e-5)
+        True
+        """
         logits, state = self.read(token.unsqueeze(1), state)
         return logits.squeeze(1), state
 

@@ -10,6 +10,12 @@ def pick_device(name=None):
 
     name: what `COURSE_DEVICE` says unless given.
     Raises ValueError where the name is unknown, RuntimeError where this machine has no such device.
+
+    >>> pick_device("cpu")
+    device(type='cpu')
+    >>> pick_device("gpu")
+    Traceback (most recent call last):
+    ValueError: device: expected cpu, cuda, cuda:N or mps, got 'gpu'
     """
     if name is not None:
         return _named(name, "device")

@@ -17,6 +17,10 @@ class Embedding(nn.Module):
 
     positions: a module (x (B, N, D), offset) -> x, or None. weight: (V, D), normal with deviation 1/√D, so that what
     comes out has deviation 1, and so have the scores where the same matrix serves as the output layer.
+
+    >>> embedding, ids = Embedding(10, 16), torch.tensor([[7, 0, 7]])
+    >>> torch.equal(embedding(ids), embedding.weight[ids] * 4)  # √16
+    True
     """
 
     def __init__(self, vocab_size, d_model, *, positions=None, dropout=0.0):
@@ -46,6 +50,9 @@ def position_module(positions, d_model, max_length):
 
     max_length: how many positions are learned. Raises ValueError for another name, and where only one of "learned" and
     max_length is given.
+
+    >>> position_module("learned", 8, max_length=5).weight.shape, position_module("rotary", 8, None)
+    (torch.Size([5, 8]), None)
     """
     if positions not in POSITIONS:
         raise ValueError(f"positions: expected one of {', '.join(POSITIONS)}, got {positions!r}")
@@ -57,5 +64,9 @@ def position_module(positions, d_model, max_length):
 
 
 def rotary_of(positions):
-    """What turns queries and keys in each self-attention: `rotary_embedding` for "rotary" positions, else None."""
+    """What turns queries and keys in each self-attention: `rotary_embedding` for "rotary" positions, else None.
+
+    >>> rotary_of("rotary") is rotary_embedding, rotary_of("sinusoidal")
+    (True, None)
+    """
     return rotary_embedding if positions == "rotary" else None

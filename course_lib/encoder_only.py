@@ -13,9 +13,14 @@ from course_lib.masks import if_it_hides, padding_mask, require_bool
 
 
 def mean_pool(x, mask):
-    """One vector for a text: the mean over its real tokens. A text without any gets 0. x: (B, S, D).
+    """One vector for a text: the mean over its real tokens (Reimers and Gurevych 2019). A text without any gets 0.
 
-    mask: (B, 1, S) bool, True = real, as `padding_mask` makes it. Returns (B, D).
+    x: (B, S, D). mask: (B, 1, S) bool, True = real, as `padding_mask` makes it. Returns (B, D).
+    Raises TypeError for a mask that is not boolean.
+
+    >>> import torch
+    >>> mean_pool(torch.tensor([[[2.0], [4.0], [99.0]]]), torch.tensor([[[True, True, False]]])).tolist()
+    [[3.0]]
     """
     require_bool(mask)
     real = x.masked_fill(~mask.mT, 0.0)  # (B, S, D)
@@ -29,6 +34,17 @@ class EncoderOnly(nn.Module):
     positions: "sinusoidal", "learned" (of the first max_length tokens, as in BERT) or "rotary".
     norm_embedding: whether a norm stands between the embedding and the blocks, as in BERT. pad: the id of padding.
     Options: those of `blocks`, norm_first, activation, eps and attention.
+
+    Raises ValueError where num_heads does not divide d_model, for another name of positions, and where only one of
+    "learned" and max_length is given.
+
+    >>> import torch
+    >>> model = EncoderOnly(10, d_model=8, num_heads=2, d_ff=16, num_layers=1, num_classes=3).eval()
+    >>> model(torch.tensor([[5, 6, 0]])).shape, model.tag(torch.tensor([[5, 6, 0]])).shape
+    (torch.Size([1, 3, 8]), torch.Size([1, 3, 3]))
+    >>> short, padded = model.classify(torch.tensor([[5, 6]])), model.classify(torch.tensor([[5, 6, 0]]))
+    >>> torch.allclose(short, padded, atol=1e-5)
+    True
     """
 
     def __init__(

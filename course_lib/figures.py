@@ -21,7 +21,11 @@ COLOURS = 64
 
 @lru_cache(maxsize=1)
 def hangul_fonts():
-    """The names in HANGUL that matplotlib can draw with, as a tuple."""
+    """The names in HANGUL that matplotlib can draw with, as a tuple.
+
+    >>> set(hangul_fonts()) <= set(HANGUL)
+    True
+    """
     known = _known_hangul()
     if not known:
         # matplotlib's list is made once and kept: a font that was installed afterwards is not in it.
@@ -39,7 +43,12 @@ def _known_hangul():
 
 @contextmanager
 def style():
-    """matplotlib settings of the course, given back afterwards. Fonts are asked glyph by glyph, Hangul ones last."""
+    """matplotlib settings of the course, given back afterwards. Fonts are asked glyph by glyph, Hangul ones last.
+
+    >>> with style():
+    ...     print(mpl.rcParams["image.cmap"], mpl.rcParams["savefig.facecolor"])
+    cividis white
+    """
     settings = {
         "font.family": ["DejaVu Sans", *hangul_fonts()],
         "axes.prop_cycle": mpl.cycler(color=LINES),
@@ -57,13 +66,24 @@ def style():
 
 
 def panels(columns=1, *, width=4.2, height=3.0):
-    """A figure with `columns` axes side by side. width, height: inches of one panel. Returns (figure, list of axes)."""
+    """A figure with `columns` axes side by side. width, height: inches of one panel. Returns (figure, list of axes).
+
+    >>> figure, (left, right) = panels(2)
+    >>> figure.get_size_inches().tolist()
+    [8.4, 3.0]
+    """
     figure = Figure(figsize=(width * columns, height), dpi=100, layout="constrained")
     return figure, list(figure.subplots(1, columns, squeeze=False)[0])
 
 
 def png(figure):
-    """The figure as PNG bytes, 64 colours without dither, no date or version inside: the same bytes every time."""
+    """The figure as PNG bytes, 64 colours without dither, no date or version inside: the same bytes every time.
+
+    >>> figure, (axes,) = panels()
+    >>> _ = axes.plot([3, 2, 1])
+    >>> png(figure) == png(figure), png(figure)[1:4]
+    (True, b'PNG')
+    """
     from PIL import Image
 
     with style(), warnings.catch_warnings():
@@ -78,7 +98,14 @@ def png(figure):
 
 
 def show(figure, sentence):
-    """Show a figure in a notebook with a sentence that says what is to be seen, for readers without the picture."""
+    """Show a figure in a notebook with a sentence that says what is to be seen, for readers without the picture.
+
+    >>> from contextlib import redirect_stdout
+    >>> with redirect_stdout(io.StringIO()) as said:  # without a notebook the sentence is what there is to read
+    ...     show(panels()[0], "One empty panel.")
+    >>> "One empty panel." in said.getvalue()
+    True
+    """
     from IPython.display import display
 
     display({"image/png": png(figure), "text/plain": sentence}, raw=True, metadata={"image/png": {"alt": sentence}})

@@ -28,7 +28,12 @@ def layer_norm(x, weight, bias, eps=1e-5):
 
 
 class LayerNorm(nn.Module):
-    """`layer_norm` with its two vectors, by torch's fused kernel. weight: (D,), ones at first. bias: (D,), zeros."""
+    """`layer_norm` with its two vectors, by torch's fused kernel. weight: (D,), ones at first. bias: (D,), zeros.
+
+    >>> norm, x = LayerNorm(4), torch.tensor([[1.0, 2.0, 4.0, 8.0]])
+    >>> torch.allclose(norm(5 * x + 7), norm(x), atol=1e-3)  # neither size nor level of a token matters
+    True
+    """
 
     def __init__(self, d_model, eps=1e-5):
         super().__init__()
@@ -48,7 +53,10 @@ def dropout(x, share, training=True):
 
     On a CPU torch's own draws a random number for each, the slowest part of a small model's training step. Here the
     64 bits of one draw serve four numbers; so the chance is a multiple of 1 / 65,536. Elsewhere it is torch's own.
-    Returns x itself unless training. Raises ValueError unless 0 <= share <= 1.
+    x: any shape, (...). Returns the same shape, x itself unless training. Raises ValueError unless 0 <= share <= 1.
+
+    >>> dropout(torch.ones(10, 100), 0.5).unique().tolist(), dropout(torch.ones(3), 0.5, training=False).tolist()
+    ([0.0, 2.0], [1.0, 1.0, 1.0])
     """
     if not training and 0 <= share <= 1:
         return x
@@ -64,6 +72,11 @@ class FeedForward(nn.Module):
     """W_2 σ(W_1 x + b_1) + b_2, the same for every token (Vaswani et al. 2017, eq. 2). d_ff: width between the two.
 
     activation: σ, "relu" (the paper) or "gelu" (BERT, GPT). dropout: share of σ's results that is dropped in training.
+    Raises ValueError for another activation.
+
+    >>> feed_forward, x = FeedForward(4, d_ff=6), torch.randn(2, 3, 4)
+    >>> torch.allclose(feed_forward(x)[:, 1], feed_forward(x[:, 1]), atol=1e-6)  # each token alone
+    True
     """
 
     def __init__(self, d_model, d_ff, *, activation="relu", dropout=0.0):
@@ -89,6 +102,10 @@ class Residual(nn.Module):
 
     dropout: share of the sub-layer's output that is dropped in training before it is added (section 5.4).
     norm_first: x + Sublayer(LayerNorm(x)) instead, so that what is carried past all sub-layers is never normalised.
+
+    >>> x = torch.randn(2, 3, 4)
+    >>> torch.equal(Residual(4, norm_first=True)(x, torch.zeros_like), x)  # a sub-layer that adds nothing
+    True
     """
 
     def __init__(self, d_model, *, dropout=0.0, norm_first=False, eps=1e-5):
@@ -109,6 +126,11 @@ class Residual(nn.Module):
 
 
 def check_width(x, name, width):
-    """Raise ValueError unless x is (..., width)."""
+    """Raise ValueError unless x is (..., width).
+
+    >>> check_width(torch.ones(2, 3), "x", 4)
+    Traceback (most recent call last):
+    ValueError: x: expected (..., 4), got shape (2, 3)
+    """
     if x.shape[-1:] != (width,):
         raise ValueError(f"{name}: expected (..., {width}), got shape {tuple(x.shape)}")

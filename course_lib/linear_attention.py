@@ -12,7 +12,13 @@ from course_lib.attention import fitting, scores_shape
 
 
 def feature_map(x):
-    """φ(x) = elu(x) + 1, number by number (equation 7). Half precision comes back in float32: it is added up."""
+    """φ(x) = elu(x) + 1, number by number (equation 7): (...) to (...).
+
+    Half precision comes back in float32: it is added up.
+
+    >>> feature_map(torch.tensor([0.0, 2.0])).tolist(), bool((feature_map(torch.tensor([-9.0, -1.0])) > 0).all())
+    ([1.0, 3.0], True)
+    """
     return functional.elu(x.to(torch.promote_types(x.dtype, torch.float32))) + 1
 
 
@@ -30,6 +36,10 @@ def linear_attention(
     (Dk, Dv) matrix a chunk and (chunk, chunk) weights within it.
     Returns (output (..., T, Dv), None), in the query's dtype.
     Raises ValueError for shapes that do not fit and for what it cannot do, TypeError for a mask that is not boolean.
+
+    >>> same, value = torch.zeros(3, 2), torch.tensor([[2.0], [4.0], [9.0]])  # all keys weigh alike
+    >>> linear_attention(same, same, value, causal=True)[0].tolist()
+    [[2.0], [3.0], [5.0]]
     """
     _refuse(bias, dropout, need_weights)
     if chunk < 1:
@@ -49,6 +59,11 @@ def linear_step(query, key, value, state=None):
 
     query, key: (..., Dk). value: (..., Dv). state: (memory (..., Dk, Dv), total (..., Dk)), Σ φ(k) v^T and Σ φ(k) of
     the tokens so far; None before the first. Returns (output (..., Dv), the state after this token).
+
+    >>> first, state = linear_step(torch.zeros(2), torch.zeros(2), torch.tensor([2.0]))
+    >>> second, state = linear_step(torch.zeros(2), torch.zeros(2), torch.tensor([4.0]), state)
+    >>> first.tolist(), second.tolist(), state[0].shape
+    ([2.0], [3.0], torch.Size([2, 1]))
     """
     dtype, query, key = query.dtype, feature_map(query), feature_map(key)
     memory, total = (0.0, 0.0) if state is None else state

@@ -9,12 +9,16 @@ from torch.utils._python_dispatch import TorchDispatchMode
 class LiveMemory(TorchDispatchMode):
     """Counts the bytes of the tensors that are made inside and are still alive, gradients and backward pass included.
 
-    with LiveMemory() as memory:
-        loss(model(x)).backward()
-    memory.peak  # bytes of what was alive at once, at most
-
     live: bytes that are alive now. peak: the most there ever were. What was made outside counts for nothing, and views
     share what they look at. Not seen: sparse tensors, and what one operation needs within itself (its scratch space).
+
+    >>> import torch
+    >>> with LiveMemory() as memory:
+    ...     x = torch.zeros(100)  # 400 bytes
+    ...     y = x + 1
+    ...     del x
+    >>> memory.live, memory.peak
+    (400, 800)
     """
 
     def __init__(self):

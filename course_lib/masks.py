@@ -17,17 +17,27 @@ HIDDEN_BELOW = -1e4  # the largest of the numbers that people write for minus in
 
 
 def padding_mask(ids, pad):
-    """Which positions hold a real token. ids: (B, S) int. Returns (B, 1, S) bool: one row for all queries."""
+    """Which positions hold a real token. ids: (B, S) int. Returns (B, 1, S) bool, True = real: one row for all queries.
+
+    pad: the id of padding. Raises ValueError for ids of another number of axes.
+
+    >>> padding_mask(torch.tensor([[5, 6, 0]]), pad=0)
+    tensor([[[ True,  True, False]]])
+    """
     if ids.dim() != 2:
         raise ValueError(f"ids: expected (B, S), got shape {tuple(ids.shape)}")
     return (ids != pad).unsqueeze(1)  # (B, 1, S)
 
 
 def causal_mask(T, S=None, *, device=None):
-    """Query t may see the keys that are not after it. Returns (T, S) bool.
+    """Query t may see the keys that are not after it (Vaswani et al. 2017, section 3.2.3). Returns (T, S) bool.
 
     Aligned bottom-right: the last query sees all S keys, so with a cache of S - T earlier keys new queries see them
     all (torch's `is_causal` is aligned top-left; the two agree where T = S). S: T unless given.
+
+    >>> causal_mask(2, 3)
+    tensor([[ True,  True, False],
+            [ True,  True,  True]])
     """
     S = T if S is None else S
     return torch.ones(T, S, dtype=torch.bool, device=device).tril(S - T)
@@ -37,6 +47,12 @@ def sliding_window_mask(T, S=None, *, window, device=None):
     """Query t may see itself and the keys before it, `window` in all (Beltagy et al. 2020, section 3.1).
 
     Aligned bottom-right like `causal_mask`, which it is where window ≥ S. Returns (T, S) bool. S: T unless given.
+    Raises ValueError for a window below 1.
+
+    >>> sliding_window_mask(3, window=2)
+    tensor([[ True, False, False],
+            [ True,  True, False],
+            [False,  True,  True]])
     """
     if window < 1:
         raise ValueError(f"window: expected at least 1, a query's own key, got {window}")
@@ -48,7 +64,12 @@ def block_mask(blocks, block_size, T, S=None):
     """Query t may see key s where blocks[t // block_size, s // block_size] is True (Child et al. 2019, section 5.5).
 
     blocks: (⌈T / block_size⌉, ⌈S / block_size⌉) bool; the last blocks may be cut off. Returns (T, S) bool.
-    S: T unless given.
+    S: T unless given. Raises TypeError and ValueError as `require_blocks` does.
+
+    >>> block_mask(torch.tensor([[True, False], [True, True]]), 2, T=3)
+    tensor([[ True,  True, False],
+            [ True,  True, False],
+            [ True,  True,  True]])
     """
     S = T if S is None else S
     require_blocks(blocks, block_size, T, S)
@@ -56,7 +77,16 @@ def block_mask(blocks, block_size, T, S=None):
 
 
 def require_blocks(blocks, block_size, T, S):
-    """Raise unless `blocks` says of each block of queries and of keys whether they meet: TypeError, ValueError."""
+    """Raise unless `blocks` says of each block of queries and of keys whether they meet.
+
+    blocks: (⌈T / block_size⌉, ⌈S / block_size⌉) bool. Raises TypeError where it is not boolean, ValueError for another
+    shape and for a block_size below 1.
+
+    >>> require_blocks(torch.ones(2, 2, dtype=torch.bool), block_size=2, T=3, S=4)  # says nothing: it fits
+    >>> require_blocks(torch.ones(2, 2, dtype=torch.bool), block_size=0, T=3, S=4)
+    Traceback (most recent call last):
+    ValueError: block_size: expected at least 1 token, got 0
+    """
     require_bool(blocks, "blocks")
     if block_size < 1:
         raise ValueError(f"block_size: expected at least 1 token, got {block_size}")
@@ -69,7 +99,14 @@ def require_blocks(blocks, block_size, T, S):
 
 
 def require_bool(mask, name="mask"):
-    """Raise TypeError unless `mask` is a boolean tensor; the message tells the three conventions of the field apart."""
+    """Raise TypeError unless `mask` is a boolean tensor; the message tells the three conventions of the field apart.
+
+    mask: of any shape, (...). name: the argument, as the message calls it.
+
+    >>> require_bool(torch.tensor([1, 0]))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    TypeError: mask: expected a boolean tensor with True = may attend, got a tensor of torch.int64. ...
+    """
     if isinstance(mask, torch.Tensor) and mask.dtype == torch.bool:
         return
     came = f"a tensor of {mask.dtype}" if isinstance(mask, torch.Tensor) else f"a {type(mask).__name__}"
@@ -86,6 +123,12 @@ def combine_masks(*masks):
     """Allowed only where every mask allows it. None stands for "everything allowed"; None if all are None.
 
     masks: bool, each broadcastable to (..., T, S). Returns their broadcast shape.
+    Raises TypeError for one that is not boolean, ValueError where they do not broadcast together.
+
+    >>> combine_masks(padding_mask(torch.tensor([[5, 6, 0]]), pad=0), None, causal_mask(3))
+    tensor([[[ True, False, False],
+             [ True,  True, False],
+             [ True,  True, False]]])
     """
     combined = None
     for at, mask in enumerate(masks):
@@ -103,24 +146,37 @@ def combine_masks(*masks):
 
 
 def if_it_hides(mask):
-    """The mask, or None where it hides nothing, which spares each layer a look at it. mask: bool, any shape.
+    """The mask, or None where it hides nothing, which spares each layer a look at it. mask: bool (...).
 
     On a GPU, and while a model is compiled, it is the mask always: to look would be to wait.
+
+    >>> if_it_hides(torch.tensor([True, True])) is None, if_it_hides(torch.tensor([True, False])).tolist()
+    (True, [True, False])
     """
     looks = mask.device.type == "cpu" and not torch.compiler.is_compiling()
     return None if looks and mask.all() else mask
 
 
 def to_additive(mask, dtype=torch.float32):
-    """0.0 where `mask` allows, -inf where it hides: what is added to the scores before the softmax. Same shape."""
+    """0.0 where `mask` allows, -inf where it hides: what is added to the scores before the softmax.
+
+    mask: bool (...). Returns the same shape in `dtype`. Raises TypeError for a mask that is not boolean.
+
+    >>> to_additive(torch.tensor([True, False])).tolist()
+    [0.0, -inf]
+    """
     require_bool(mask)
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, -math.inf)
 
 
 def from_additive(mask):
-    """The boolean mask of an additive one. mask: floats, 0 = may attend, -inf or less than -10,000 = hidden.
+    """The boolean mask of an additive one. mask: floats (...), 0 = may attend, -inf or -10,000 and less = hidden.
 
+    Returns bool (...), True = may attend.
     Raises TypeError for anything but floats, ValueError where a number is neither (it is a bias, or a 0/1 mask).
+
+    >>> from_additive(torch.tensor([0.0, -math.inf, -1e9])).tolist()
+    [True, False, False]
     """
     if not (isinstance(mask, torch.Tensor) and mask.is_floating_point()):
         came = f"a tensor of {mask.dtype}" if isinstance(mask, torch.Tensor) else f"a {type(mask).__name__}"
@@ -139,12 +195,24 @@ def from_additive(mask):
 
 
 def to_hidden(mask):
-    """True = hidden, as torch's `nn.MultiheadAttention` and `nn.Transformer*` want it. Same shape."""
+    """True = hidden, as torch's `nn.MultiheadAttention` and `nn.Transformer*` want it.
+
+    mask: bool (...), True = may attend. Returns the same shape. Raises TypeError for a mask that is not boolean.
+
+    >>> to_hidden(torch.tensor([True, False])).tolist()
+    [False, True]
+    """
     require_bool(mask)
     return ~mask
 
 
 def from_hidden(mask):
-    """The boolean mask of one with True = hidden. Same shape."""
+    """The boolean mask, True = may attend, of one with True = hidden. Undoes `to_hidden`.
+
+    mask: bool (...). Returns the same shape. Raises TypeError for a mask that is not boolean.
+
+    >>> from_hidden(to_hidden(torch.tensor([True, False]))).tolist()
+    [True, False]
+    """
     require_bool(mask)
     return ~mask

@@ -18,6 +18,9 @@ def split_heads(x, num_heads):
     """Cut each token's features into heads: (..., N, D) to (..., H, N, Dk). Head h gets features h·Dk to (h+1)·Dk - 1.
 
     Raises ValueError where num_heads does not divide D.
+
+    >>> split_heads(torch.tensor([[0, 1, 2, 3], [4, 5, 6, 7]]), 2).tolist()
+    [[[0, 1], [4, 5]], [[2, 3], [6, 7]]]
     """
     _check_heads(x.shape[-1], num_heads)
     # First cut, then swap: a view to (..., H, N, Dk) has the right shape too, with several tokens mixed in each row.
@@ -26,12 +29,22 @@ def split_heads(x, num_heads):
 
 
 def merge_heads(x):
-    """Put the heads of each token side by side again: (..., H, N, Dk) to (..., N, D). Undoes `split_heads`."""
+    """Put the heads of each token side by side again: (..., H, N, Dk) to (..., N, D). Undoes `split_heads`.
+
+    >>> x = torch.randn(5, 3, 8)
+    >>> torch.equal(merge_heads(split_heads(x, 2)), x)
+    True
+    """
     return x.transpose(-3, -2).flatten(-2)  # (..., N, H, Dk) to (..., N, D)
 
 
 class KVCache(NamedTuple):
-    """Keys and values of a sequence as the heads see them, each (..., H, S, Dk). It never changes."""
+    """Keys and values of a sequence as the heads see them, each (..., H, S, Dk). It never changes.
+
+    >>> cache = KVCache(torch.zeros(3, 2, 5, 4), torch.zeros(3, 2, 5, 4))
+    >>> cache.select(torch.tensor([2, 0])).key.shape
+    torch.Size([2, 2, 5, 4])
+    """
 
     key: torch.Tensor
     value: torch.Tensor
@@ -53,6 +66,11 @@ class MultiHeadAttention(nn.Module):
 
     Weights: W_qkv, three projections in one (rows: query, key, value, in each of them head after head), or W_q and
     W_kv where d_memory is another width; and W_o. Raises ValueError where num_heads does not divide d_model.
+
+    >>> attention, x = MultiHeadAttention(8, num_heads=2), torch.randn(3, 4, 8)
+    >>> output, weights = attention(x, mask=torch.ones(4, 4, dtype=torch.bool).tril(), need_weights=True)
+    >>> output.shape, weights.shape, weights[..., 0, :].unique().tolist()  # the first token sees itself alone
+    (torch.Size([3, 4, 8]), torch.Size([3, 2, 4, 4]), [0.0, 1.0])
     """
 
     def __init__(
@@ -112,7 +130,14 @@ class MultiHeadAttention(nn.Module):
         """Self-attention of the tokens x (..., T, D) over those in the cache and themselves, S in all.
 
         It hides nothing by itself: a decoder's mask is `causal_mask(T, S)`, whose last row sees everything.
-        Arguments as in `forward`. Returns (output (..., T, D), weights or None, a cache that holds x too).
+        Arguments and errors as in `forward`, and ValueError where keys have another width (d_memory).
+        Returns (output (..., T, D), weights (..., H, T, S) or None, a cache that holds x too).
+
+        >>> attention, x = MultiHeadAttention(8, 2), torch.randn(1, 3, 8)
+        >>> _, _, cache = attention.step(x[:, :2])
+        >>> last, _, cache = attention.step(x[:, 2:], cache)
+        >>> torch.allclose(last, attention(x)[0][:, 2:], atol=1e-5), cache.key.shape
+        (True, torch.Size([1, 2, 3, 4]))
         """
         if self.d_memory != self.d_model:
             raise ValueError(f"key: expected a memory of width {self.d_memory}, since this one is for cross-attention")
@@ -131,6 +156,7 @@ class MultiHeadAttention(nn.Module):
         """A memory's keys and values (..., S, d_memory), projected once for all steps that look at it: a KVCache.
 
         value: the key unless given. `forward` takes the result in place of `key`.
+        Raises ValueError for another width, and with a rotary.
         """
         return self._remember(key, value, *self._projections()[1])
 

@@ -30,6 +30,11 @@ class SinusoidalEncoding(nn.Module):
     """Adds `sinusoidal_encoding`. It has no parameters, and no length is too long.
 
     The first positions, up to KEPT, are kept once computed, since a model that writes asks for one of them a step.
+    Raises ValueError where d_model is odd.
+
+    >>> encode, x = SinusoidalEncoding(8), torch.zeros(1, 5, 8)
+    >>> torch.equal(encode(x)[:, 3:], encode(x[:, 3:], offset=3))  # the same tokens, whatever came before
+    True
     """
 
     KEPT = 4096
@@ -59,6 +64,10 @@ class LearnedPositions(nn.Module):
     """Adds a learned vector for each position (Gehring et al. 2017; BERT, GPT-2). It knows max_length positions.
 
     weight: (max_length, D), normal with deviation 0.02 at first, as in BERT and GPT-2.
+
+    >>> LearnedPositions(max_length=4, d_model=2)(torch.zeros(3, 5, 2))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: positions 0 to 4 are asked for, but max_length=4: the table ends at position 3, ...
     """
 
     def __init__(self, max_length, d_model):
@@ -91,6 +100,12 @@ def rotary_embedding(x, *, offset=0, positions=None, base=10000.0, pairing="adja
     unless given. offset: added to all positions. pairing: which features are a pair, "adjacent" (2i, 2i + 1), as in the
     paper, or "half" (i, i + Dk/2), as in GPT-NeoX and Llama's public weights; the two differ by an order of features.
     Returns x's shape and type. Raises ValueError where Dk is odd and for another pairing.
+
+    >>> query, key = torch.randn(1, 8), torch.randn(1, 8)
+    >>> near = rotary_embedding(query, offset=5) @ rotary_embedding(key, offset=3).mT
+    >>> far = rotary_embedding(query, offset=105) @ rotary_embedding(key, offset=103).mT
+    >>> torch.allclose(near, far, atol=1e-3)  # both are 2 apart
+    True
     """
     if pairing not in PAIRINGS:
         raise ValueError(f"pairing: expected one of {', '.join(PAIRINGS)}, got {pairing!r}")
@@ -111,11 +126,14 @@ def alibi_bias(num_heads, T, S=None, *, dtype=None, device=None):
     The slopes m_h are 2^(-8h/H) for h = 1 to H where H is a power of 2; else those of the next lower power, and then
     every other slope of twice that power, as in the authors' code. Aligned bottom-right as `causal_mask` is: the last
     query stands beside the last key. S: T unless given. Returns (H, T, S), the `bias` of attention.
+
+    >>> torch.equal(alibi_bias(8, 1, 4)[0], torch.tensor([[-1.5, -1.0, -0.5, 0.0]]))  # the first of 8 heads: 1/2 a step
+    True
     """
     S = T if S is None else S
     query_at = torch.arange(S - T, S, device=device)[:, None]  # (T, 1)
     distance = (query_at - torch.arange(S, device=device)).abs()  # (T, S)
-    slopes = torch.tensor(_slopes(num_heads), dtype=dtype or torch.get_default_dtype(), device=device)
+    slopes = torch.tensor(_slopes(num_heads), dtype=dtype, device=device)
     return -slopes[:, None, None] * distance  # (H, 1, 1) · (T, S)
 
 

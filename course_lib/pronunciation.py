@@ -11,6 +11,15 @@ class Pronouncer(nn.Module):
     """The network of g2p-en: a GRU reads the letters, its last state (256 numbers) is the first state of the decoder.
 
     weights: what `data.g2p.load_g2p` returns.
+
+    >>> import numpy
+    >>> from course_lib.data.g2p import G2P
+    >>> shapes = {"emb": (74, 6), "w_ih": (18, 6), "w_hh": (18, 6), "b_ih": 18, "b_hh": 18}
+    >>> shapes = {f"{side}_{name}": shape for side in ("enc", "dec") for name, shape in shapes.items()}
+    >>> shapes |= {"fc_w": (74, 6), "fc_b": 74}
+    >>> model = Pronouncer(G2P({name: numpy.zeros(shape, "float32") for name, shape in shapes.items()}))
+    >>> model.encode(["a", "animal"]).shape  # (1, B, 6), since these weights are 6 wide
+    torch.Size([1, 2, 6])
     """
 
     def __init__(self, weights):
@@ -50,6 +59,13 @@ def pronounce(model, words, max_length=30):
     """Phonemes of each word, greedily. model: a Pronouncer. words: a list of lower-case strings.
 
     Returns a list of tuples, e.g. ("AE1", "N", "IH0", "M", "AH0", "L") for "animal".
+
+    >>> from types import SimpleNamespace
+    >>> model = SimpleNamespace(phonemes=("<pad>", "<s>", "</s>", "AH0"), encode=lambda words: None)
+    >>> after = torch.tensor([0, 3, 0, 2])  # AH0 comes after <s>, the end after AH0
+    >>> model.step = lambda token, state: (torch.eye(4)[after[token]], state)
+    >>> pronounce(model, ["a", "uh"])
+    [('AH0',), ('AH0',)]
     """
     words = list(words)
     if not words:

@@ -13,7 +13,15 @@ from course_lib.recurrent import DecoderState, first_hidden, make_rnn, run
 
 
 class AttentionDecoder(nn.Module):
-    """What both decoders share: embedding, RNN, bridge, output layer; `forward` and `step` in terms of `look`."""
+    """What both decoders share: embedding, RNN, bridge, output layer; `forward` and `step` in terms of `look`.
+
+    >>> decoder = BahdanauDecoder(10, 3, 4, d_output=6, d_context=6)
+    >>> state = decoder.start(torch.randn(1, 5, 6), torch.randn(1, 6), None)
+    >>> first, following = decoder.step(torch.tensor([1]), state)
+    >>> second, following = decoder.step(torch.tensor([7]), following)
+    >>> torch.allclose(torch.stack([first, second], dim=1), decoder(torch.tensor([[1, 7]]), state), atol=1e-5)
+    True
+    """
 
     def __init__(self, vocab_size, d_embedding, d_input, d_hidden, d_context, d_predict, cell):
         super().__init__()
@@ -37,7 +45,12 @@ class AttentionDecoder(nn.Module):
 
 
 def visible(hidden):
-    """The part of the hidden state that others may see, (B, H): for an LSTM its h."""
+    """The part of the hidden state that others may see, (B, H): for an LSTM its h.
+
+    >>> h, c = torch.zeros(1, 2, 4), torch.ones(1, 2, 4)
+    >>> torch.equal(visible((h, c)), h[0]), torch.equal(visible(h), h[0])
+    (True, True)
+    """
     return (hidden[0] if isinstance(hidden, tuple) else hidden)[0]
 
 
@@ -46,7 +59,14 @@ class BahdanauDecoder(AttentionDecoder):
 
     d_output: width of one encoder output. d_context: width of the encoder's context, for the first state.
     d_attention: width of the features that are compared (d_hidden unless given). The new state alone predicts; the
-    paper puts a maxout layer over the state, y_{t-1} and c_t there.
+    paper (Bahdanau et al. 2015, section 3.1) puts a maxout layer over the state, y_{t-1} and c_t there.
+    Raises ValueError for another cell.
+
+    >>> decoder, mask = BahdanauDecoder(10, 3, 4, d_output=6, d_context=6), torch.tensor([[[True, True, False]]])
+    >>> state = decoder.start(torch.randn(1, 3, 6), torch.randn(1, 6), mask)
+    >>> logits, weights = decoder(torch.tensor([[1, 7]]), state, need_weights=True)
+    >>> logits.shape, weights.shape, weights[0, :, 2].tolist()  # padding gets nothing
+    (torch.Size([1, 2, 10]), torch.Size([1, 2, 3]), [0.0, 0.0])
     """
 
     def __init__(self, vocab_size, d_embedding, d_hidden, d_output, d_context, cell="gru", d_attention=None):
@@ -59,7 +79,10 @@ class BahdanauDecoder(AttentionDecoder):
             nn.init.xavier_uniform_(parameter)
 
     def start(self, outputs, context, mask):
-        """outputs: (B, S, d_output). context: (B, d_context). mask: (B, 1, S), True = a real token."""
+        """outputs: (B, S, d_output). context: (B, d_context). mask: (B, 1, S), True = a real token.
+
+        Returns the state before the first token; to project the outputs here saves it in every step.
+        """
         keys = outputs @ self.W_k  # (B, S, A)
         return DecoderState(first_hidden(self.rnn, self.bridge, context), (outputs, keys, mask))
 
@@ -78,11 +101,19 @@ class BahdanauDecoder(AttentionDecoder):
 
 
 class LuongDecoder(AttentionDecoder):
-    """Moves, then looks: the score is taken from s_t, and tanh([c_t; s_t] W_c) predicts.
+    """Moves, then looks: the score is taken from s_t, and tanh([c_t; s_t] W_c) predicts (Luong et al. 2015, eq. 5).
 
     score: "dot" (d_hidden must equal d_output), "general" or "concat". input_feeding: the attentional state of the
-    step before (zeros at first) also stands beside the embedding. Without it all steps of the RNN run at once, and all
-    their queries look in one product. W_c has no bias, as in the paper.
+    step before (zeros at first) also stands beside the embedding (section 3.3). Without it all steps of the
+    RNN run at once, and all their queries look in one product. W_c has no bias, as in the paper.
+
+    Raises ValueError for another cell or score, and for "dot" where the widths differ.
+
+    >>> decoder = LuongDecoder(10, 3, 4, d_output=6, d_context=6)
+    >>> state = decoder.start(torch.randn(1, 5, 6), torch.randn(1, 6), None)
+    >>> logits, weights = decoder(torch.tensor([[1, 7]]), state, need_weights=True)
+    >>> weights.shape, torch.allclose(weights.sum(dim=-1), torch.ones(1, 2))
+    (torch.Size([1, 2, 5]), True)
     """
 
     SCORES = ("dot", "general", "concat")

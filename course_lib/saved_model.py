@@ -23,6 +23,12 @@ class Trained(NamedTuple):
 
     sizes: the options of its `Transformer`, a dict. longest: so many tokens it writes at most in `translate`.
     settings: what it was trained on and how, a dict to read.
+
+    >>> korean, english = Vocabulary(["나", "는", "너", "를", "사랑해"]), Vocabulary(["I", "love", "you"])
+    >>> sizes = {"d_model": 8, "num_heads": 2, "d_ff": 16, "encoder_layers": 1, "decoder_layers": 1}
+    >>> model = Transformer(len(korean), len(english), **sizes)  # it has learned nothing
+    >>> Trained(model, korean, english, sizes, longest=5, settings={}).translate("나는 너를 사랑해").source
+    ('나', '는', '너', '를', '사랑해')
     """
 
     model: Transformer
@@ -42,12 +48,26 @@ class Trained(NamedTuple):
 
 
 def model_folder(name="korean"):
-    """Where `course train` puts a model unless told otherwise: .course/models/NAME."""
+    """Where `course train` puts a model unless told otherwise: .course/models/NAME.
+
+    >>> model_folder("mine").parts[-3:]
+    ('.course', 'models', 'mine')
+    """
     return course_home() / ".course" / "models" / name
 
 
 def save_model(path, trained):
-    """Write a `Trained` to a file, whole or not at all. Raises what `write_checkpoint` does."""
+    """Write a `Trained` to a file, whole or not at all. Raises what `write_checkpoint` does.
+
+    >>> import tempfile
+    >>> letters, sizes = Vocabulary("ab"), {"d_model": 8, "num_heads": 2, "d_ff": 16}
+    >>> trained = Trained(Transformer(6, 6, **sizes), letters, letters, sizes, longest=5, settings={})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(f"{folder}/{FILE}", trained)
+    ...     again = load_model(folder)
+    >>> torch.equal(again.model.output.weight, trained.model.output.weight), again.source_vocabulary.encode("ba")
+    (True, [5, 4])
+    """
     state = {
         "kind": KIND,
         "sizes": dict(trained.sizes),
@@ -66,6 +86,10 @@ def load_model(path=None, device="cpu"):
     path: the file, or the folder that `course train` names at its end; the lesson's own model unless given.
     No code in the file is run. Raises FileNotFoundError where there is none, CheckpointError where the file is cut off,
     damaged, or something else.
+
+    >>> load_model("nowhere.pt")
+    Traceback (most recent call last):
+    FileNotFoundError: there is no trained model at nowhere.pt. `course train` makes the lesson's own
     """
     path = model_folder() if path is None else Path(path)
     path = path / FILE if path.is_dir() else path

@@ -17,6 +17,10 @@ class Bleu(NamedTuple):
     """BLEU of a corpus (Papineni et al. 2002), 0 to 100.
 
     precisions: of 1-, 2-, 3- and 4-grams, 0 to 100 each. brevity_penalty: 0 to 1. signature: how it was computed.
+
+    >>> found = bleu(["the cat sat on the mat"], ["the cat sat on the mat"])
+    >>> str(found).startswith("BLEU 100.0 (100.0 / 100.0 / 100.0 / 100.0, brevity penalty 1.000)")
+    True
     """
 
     score: float
@@ -30,7 +34,11 @@ class Bleu(NamedTuple):
 
 
 class Chrf(NamedTuple):
-    """chrF of a corpus (Popović 2015), 0 to 100. signature: how it was computed."""
+    """chrF of a corpus (Popović 2015), 0 to 100. signature: how it was computed.
+
+    >>> str(chrf(["the cat"], ["the cat"])).startswith("chrF 100.0")
+    True
+    """
 
     score: float
     signature: str
@@ -50,7 +58,13 @@ def bleu(hypotheses, references, *, language="en", tokenize=None):
     Words and characters give numbers that cannot be compared with each other. Where no hypothesis is four tokens long
     the score is 0, however right all are: "I love you" has three.
     Raises ValueError for lists of unequal length, no sentence at all, or a sentence whose reference
-    is missing or empty. A hypothesis may be empty.
+    is missing or empty, and for another tokenizer; TypeError for anything but lists of strings.
+    A hypothesis may be empty.
+
+    >>> bleu(["I love you"], ["I love you"]).score
+    0.0
+    >>> round(bleu(["the cat sat on a mat"], ["the cat sat on the mat"]).precisions[0], 1)  # 5 of 6 words
+    83.3
     """
     from sacrebleu.metrics import BLEU
 
@@ -69,6 +83,9 @@ def chrf(hypotheses, references):
 
     It needs no tokenizer, and a right stem with a wrong particle counts in part, so it suits Korean as it does English.
     Arguments and errors as in `bleu`.
+
+    >>> 0 < chrf(["고양이가 잔다"], ["고양이는 잔다"]).score < 100
+    True
     """
     from sacrebleu.metrics import CHRF
 

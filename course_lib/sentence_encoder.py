@@ -15,7 +15,16 @@ NUM_HEADS, EPS = 12, 1e-12  # the two sizes that no weight tells
 
 
 class SentenceEncoder(NamedTuple):
-    """A network that reads, and the pieces that it reads."""
+    """A network that reads, and the pieces that it reads.
+
+    >>> pieces = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "cat", "dog", "##s"])
+    >>> encoder = SentenceEncoder(EncoderOnly(7, d_model=8, num_heads=2, d_ff=16, num_layers=3).eval(), pieces)
+    >>> torch.allclose(encoder.vectors(["cat", "dogs and cats"]).norm(dim=-1), torch.ones(2))
+    True
+    >>> found, weights = encoder.look("cats dog")
+    >>> found, weights.shape
+    (['[CLS]', 'cat', '##s', 'dog', '[SEP]'], torch.Size([3, 2, 5, 5]))
+    """
 
     model: EncoderOnly
     tokenizer: WordPiece
@@ -36,7 +45,10 @@ class SentenceEncoder(NamedTuple):
 
 
 def load_sentence_encoder():
-    """MiniLM in evaluation mode on the CPU, 22,564,608 weights. Errors as in `data.minilm.load_minilm`."""
+    """MiniLM (Wang et al. 2020) in evaluation mode on the CPU, 22,564,608 weights. Returns a `SentenceEncoder`.
+
+    Raises WeightsMissing where they are not installed, and ValueError where a file is not the published one.
+    """
     published = load_minilm()
     tokenizer = WordPiece(published.vocabulary)
     if tokenizer.pad != PAD:
@@ -49,6 +61,13 @@ def encoder_from_bert(arrays, num_heads=NUM_HEADS, eps=EPS):
 
     arrays: {name: numpy array}, as the layers of `embeddings`, `encoder.layer.0`, ... store them; a pooler is not read.
     A text is always its first segment here, so that segment's vector goes into the positions.
+
+    Returns it in evaluation mode. Raises KeyError, which names it, for a weight that is missing, and RuntimeError where
+    the shapes do not fit together.
+
+    >>> encoder_from_bert({})
+    Traceback (most recent call last):
+    KeyError: 'embeddings.word_embeddings.weight'
     """
     weights = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
     words, places = weights["embeddings.word_embeddings.weight"], weights["embeddings.position_embeddings.weight"]

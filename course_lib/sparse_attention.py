@@ -15,9 +15,14 @@ def window_attention(query, key, value, *, window, mask=None, bias=None, dropout
     """Each query sees itself and the keys before it, `window` in all (Beltagy et al. 2020, section 3.1).
 
     Time and memory grow with T · window. Aligned bottom-right: the last of T queries stands at the last of S keys.
-    query, key, value, mask, bias, dropout: as in `scaled_dot_product_attention`. need_weights: refused unless False.
+    query (..., T, Dk), key (..., S, Dk), value (..., S, Dv), mask (True = may attend), bias, dropout: as in
+    `scaled_dot_product_attention`. need_weights: refused unless False.
     Returns (output (..., T, Dv), None), in the query's dtype.
     Raises ValueError for shapes that do not fit and for what it cannot do, TypeError for a mask that is not boolean.
+
+    >>> same, value = torch.zeros(3, 2), torch.tensor([[2.0], [4.0], [8.0]])  # all keys weigh alike
+    >>> window_attention(same, same, value, window=2)[0].tolist()
+    [[2.0], [3.0], [6.0]]
     """
     _refuse_weights(need_weights)
     if window < 1:
@@ -54,9 +59,15 @@ def block_sparse_attention(
     blocks: (⌈T / block_size⌉, ⌈S / block_size⌉) bool, True = may attend; the last blocks may be cut off. Time and
     memory grow with the number of allowed blocks. Which ones to allow is the pattern: near ones, some for all, chance.
     causal: hides what `masks.causal_mask(T, S)` hides besides, without that mask.
-    query, key, value, mask, bias, dropout: as in `scaled_dot_product_attention`. need_weights: refused unless False.
+    query (..., T, Dk), key (..., S, Dk), value (..., S, Dv), mask (True = may attend), bias, dropout: as in
+    `scaled_dot_product_attention`. need_weights: refused unless False.
     Returns (output (..., T, Dv), None), in the query's dtype.
     Raises ValueError for shapes that do not fit and for what it cannot do, TypeError for a mask that is not boolean.
+
+    >>> same, value = torch.zeros(4, 2), torch.tensor([[2.0], [4.0], [8.0], [2.0]])  # all keys weigh alike
+    >>> blocks = torch.tensor([[True, False], [False, True]])
+    >>> block_sparse_attention(same, same, value, blocks=blocks, block_size=2)[0].tolist()
+    [[3.0], [3.0], [5.0], [5.0]]
     """
     _refuse_weights(need_weights)
     shape, _ = scores_shape(query, key, value)

@@ -1,9 +1,9 @@
 """Exact attention that never holds the (T, S) matrix: memory grows with the length, not with its square.
 
 A softmax can be taken a tile of keys at a time (Milakov and Gimelshein 2018), and the output with it (Rabe and Staats
-2021). With tiles of queries as well, and a
-backward pass that computes each tile's weights once more instead of keeping them, the gradient needs no matrix either
-(FlashAttention, Dao et al. 2022). Here it is in plain torch; `functional.scaled_dot_product_attention` is the kernel.
+2021). With tiles of queries as well, and a backward pass that computes each tile's weights once more instead of keeping
+them, the gradient needs no matrix either (FlashAttention, Dao et al. 2022). Here it is in plain torch;
+`functional.scaled_dot_product_attention` is the kernel.
 """
 
 import math
@@ -21,6 +21,12 @@ def online_softmax(state, scores, value):
     score, its sum of exp(score - maximum), and the values added up with exp(score - maximum) as weights. Before the
     first key they are -inf, 0 and 0; after the last one output / total is attention's.
     scores: (..., T, N), of the next N keys; -inf = hidden. value: (..., N, Dv). Returns the state after these keys.
+
+    >>> state = torch.full((1, 1), -math.inf), torch.zeros(1, 1), torch.zeros(1, 1)
+    >>> state = online_softmax(state, torch.zeros(1, 3), torch.tensor([[1.0], [2.0], [3.0]]))
+    >>> maximum, total, output = online_softmax(state, torch.zeros(1, 1), torch.tensor([[6.0]]))
+    >>> (output / total).item()  # the mean of all four
+    3.0
     """
     maximum, total, output = state
     higher = torch.maximum(maximum, scores.amax(dim=-1, keepdim=True))  # (..., T, 1)
@@ -35,13 +41,20 @@ def tiled_attention(
 ):
     """`scaled_dot_product_attention` in value and gradient, holding one tile of scores at a time.
 
-    query, key, value, mask, bias: as there. What the caller holds stays as small as it is: a (B, 1, S) mask is cut, not
-    expanded. dropout, need_weights: refused unless 0 and False.
+    query (..., T, Dk), key (..., S, Dk), value (..., S, Dv), mask (True = may attend), bias: as there. What the caller
+    holds stays as small as it is: a (B, 1, S) mask is cut, never expanded. dropout, need_weights: refused.
     causal: hides what `masks.causal_mask(T, S)` hides, without that mask; tiles that are hidden altogether are skipped.
     tile: how many queries, and how many keys, make a tile. It changes nothing but time and memory.
     Half precision is computed in float32. Gradients of gradients are not supported.
     Returns (output (..., T, Dv), None), in the query's dtype.
     Raises ValueError for shapes that do not fit and for what it cannot do, TypeError for a mask that is not boolean.
+
+    >>> query, key, value = torch.randn(3, 2, 5, 4)
+    >>> outputs = [tiled_attention(query, key, value, causal=True, tile=tile)[0] for tile in (1, 2, 5)]
+    >>> all(torch.allclose(outputs[0], each, atol=1e-5) for each in outputs)
+    True
+    >>> torch.allclose(outputs[0][:, 0], value[:, 0])  # the first query sees the first key alone
+    True
     """
     if need_weights:
         raise ValueError(

@@ -16,7 +16,16 @@ ATTENTIONS = {"self_attention": "self_attn", "cross_attention": "multihead_attn"
 
 @torch.no_grad()
 def block_from_torch(cls, theirs, **options):
-    """A block of the class `cls` with a copy of the weights of torch's layer. options: `attention`, `rotary`."""
+    """A block of the class `cls` with a copy of the weights of torch's layer. options: `attention`, `rotary`.
+
+    Raises ValueError for what has no place here, as `settings_of` and `MultiHeadAttention.from_torch` do.
+
+    >>> from course_lib.blocks import DecoderBlock
+    >>> theirs = nn.TransformerDecoderLayer(8, 2, 16, batch_first=True).eval()
+    >>> x, memory = torch.randn(3, 4, 8), torch.randn(3, 5, 8)
+    >>> torch.allclose(block_from_torch(DecoderBlock, theirs)(x, memory)[0], theirs(x, memory), atol=1e-5)
+    True
+    """
     ours = cls(theirs.linear1.in_features, theirs.self_attn.num_heads, **settings_of(theirs), **options)
     ours = ours.to(theirs.linear1.weight)
     for our_name, their_name in _attentions(ours):
@@ -29,7 +38,16 @@ def block_from_torch(cls, theirs, **options):
 
 @torch.no_grad()
 def block_to_torch(ours, cls):
-    """A layer of torch's class `cls`, batch first, with a copy of our block's weights."""
+    """A layer of torch's class `cls`, batch first, with a copy of our block's weights.
+
+    Raises ValueError with a rotary.
+
+    >>> from course_lib.blocks import EncoderBlock
+    >>> ours, x, real = EncoderBlock(8, 2, 16), torch.randn(1, 3, 8), torch.tensor([[[True, True, False]]])  # (1, 1, 3)
+    >>> theirs = block_to_torch(ours, nn.TransformerEncoderLayer)
+    >>> torch.allclose(theirs(x, src_key_padding_mask=~real[:, 0]), ours(x, mask=real)[0], atol=1e-5)
+    True
+    """
     feed_forward, around = ours.feed_forward, ours.around_self_attention
     theirs = cls(
         feed_forward.d_model,
@@ -51,7 +69,10 @@ def block_to_torch(ours, cls):
 def settings_of(theirs):
     """The options of our block that torch's layer has: d_ff, dropout, activation, norm_first, eps.
 
-    Raises ValueError for what has no place here.
+    Raises ValueError for what has no place here: bias=False, an activation beside relu and gelu.
+
+    >>> settings_of(nn.TransformerEncoderLayer(8, 2, dim_feedforward=16))
+    {'d_ff': 16, 'dropout': 0.1, 'activation': 'relu', 'norm_first': False, 'eps': 1e-05}
     """
     if theirs.linear1.bias is None:
         raise ValueError("bias=False has no place here: our feed-forward and norms always have a bias")
@@ -68,7 +89,15 @@ def settings_of(theirs):
 def copy_stack(ours, theirs, name):
     """Make our stack that of torch's `nn.TransformerEncoder` or `nn.TransformerDecoder`, called `name`.
 
-    Raises ValueError unless theirs ends with a norm where ours does.
+    Both have the same norm_first. Raises ValueError for a stack of theirs that does not end as ours do, with a norm if,
+    and only if, norm_first=True; and where they are not equally many layers.
+
+    >>> from course_lib.blocks import Encoder
+    >>> theirs = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), num_layers=2).eval()
+    >>> ours, x = Encoder(8, 2, 16, num_layers=2), torch.randn(3, 5, 8)
+    >>> copy_stack(ours, theirs, "encoder")
+    >>> torch.allclose(ours(x)[0], theirs(x), atol=1e-5)
+    True
     """
     norm_first, ends_with_norm = theirs.layers[0].norm_first, theirs.norm is not None
     if norm_first != ends_with_norm:
@@ -83,7 +112,15 @@ def copy_stack(ours, theirs, name):
 
 @torch.no_grad()
 def stacks_to_torch(encoder, decoder):
-    """An `nn.Transformer` (batch_first=True) with copies of our two stacks. With post-norm its final norms are None."""
+    """An `nn.Transformer` (batch_first=True) with copies of our two stacks. With post-norm its final norms are None.
+
+    Raises ValueError with a rotary.
+
+    >>> from course_lib.blocks import Decoder, Encoder
+    >>> theirs = stacks_to_torch(Encoder(8, 2, 16, 3), Decoder(8, 2, 16, 1))
+    >>> len(theirs.encoder.layers), len(theirs.decoder.layers), theirs.encoder.norm
+    (3, 1, None)
+    """
     theirs = nn.Transformer(
         encoder.blocks[0].feed_forward.d_model,
         encoder.blocks[0].self_attention.num_heads,

@@ -33,7 +33,13 @@ def make_masks(source_ids, target_ids, pad):
 
 
 class Weights(NamedTuple):
-    """Who looked where: for each layer (B, H, queries, keys). encoder: S, S. decoder: T, T. cross: T, S."""
+    """Who looked where: for each layer (B, H, queries, keys). encoder: S, S. decoder: T, T. cross: T, S.
+
+    >>> model = Transformer(9, 7, d_model=8, num_heads=2, d_ff=16, encoder_layers=1, decoder_layers=1)
+    >>> _, weights = model(torch.tensor([[5, 6, 8]]), None, torch.tensor([[1, 4]]), need_weights=True)
+    >>> [layers[0].shape for layers in weights]
+    [torch.Size([1, 2, 3, 3]), torch.Size([1, 2, 2, 2]), torch.Size([1, 2, 2, 3])]
+    """
 
     encoder: tuple
     decoder: tuple
@@ -46,6 +52,12 @@ class DecodingState(NamedTuple):
     memories: keys and values of the source for each layer, each (B, H, S, Dk). memory_mask: (B, 1, S), or None.
     caches: those of the N tokens so far for each layer, None at first. real: (B, 1, N), which of them are not padding;
     None where all of them are real and somebody looked, as on a CPU.
+
+    >>> model = Transformer(9, 7, d_model=8, num_heads=2, d_ff=16, encoder_layers=1, decoder_layers=1)
+    >>> before = model.encode(torch.tensor([[5, 6, 8]]))
+    >>> _, after = model.step(torch.tensor([1]), before)
+    >>> before.length, after.length, after.select(torch.tensor([0, 0])).memories[0].key.shape
+    (0, 1, torch.Size([2, 2, 3, 4]))
     """
 
     memories: tuple
@@ -79,6 +91,13 @@ class Transformer(nn.Module):
     positions: "sinusoidal", "learned" (of the first max_length tokens) or "rotary" (in each self-attention).
     pad: the id of padding. Options: those of `blocks`, norm_first, activation, eps and attention.
     The output layer has no bias, so the paper's base model with 37,000 shared symbols has 63,082,496 parameters.
+
+    Raises ValueError for another tied, "all" with two vocabularies, and as `position_module` and `split_heads` do.
+
+    >>> model = Transformer(9, 7, d_model=8, num_heads=2, d_ff=16, encoder_layers=1, decoder_layers=1).eval()
+    >>> short, padded = (model(torch.tensor([ids]), None, torch.tensor([[1, 4]])) for ids in ([5, 6], [5, 6, 0]))
+    >>> short.shape, torch.allclose(short, padded, atol=1e-5)
+    (torch.Size([1, 2, 7]), True)
     """
 
     def __init__(
@@ -146,7 +165,15 @@ class Transformer(nn.Module):
         return DecodingState(self.decoder.remember(memory), mask, (None,) * len(self.decoder.blocks), nothing)
 
     def step(self, token, state):
-        """One step. token: (B,), the one written before. Returns logits (B, V) and the next state."""
+        """One step. token: (B,), the one written before. Returns logits (B, V) and the next state.
+
+        >>> model = Transformer(9, 7, d_model=8, num_heads=2, d_ff=16, encoder_layers=1, decoder_layers=1).eval()
+        >>> source = torch.tensor([[5, 6, 8]])
+        >>> first, state = model.step(torch.tensor([1]), model.encode(source))
+        >>> second, state = model.step(torch.tensor([4]), state)
+        >>> torch.allclose(torch.stack([first, second], 1), model(source, None, torch.tensor([[1, 4]])), atol=1e-5)
+        True
+        """
         logits, state, _ = self._continue(token.unsqueeze(1), state, need_weights=False)
         return logits.squeeze(1), state
 

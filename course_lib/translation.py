@@ -15,7 +15,11 @@ END = SPECIAL[EOS]
 
 
 class UnseenWord(ValueError):
-    """Words that can be read, but that the model has no id for. words: each of them once, in order."""
+    """Words that can be read, but that the model has no id for. words: each of them once, in order.
+
+    >>> UnseenWord(["quark", "lepton", "quark"]).words
+    ('quark', 'lepton')
+    """
 
     def __init__(self, words):
         self.words = tuple(dict.fromkeys(words))
@@ -32,6 +36,9 @@ class Translation(NamedTuple):
     cross: weights (layers, H, T, S); row t is where the model looked when it wrote token t.
     probability: what the model gave to each token written, () where that is not known.
     spell: function tokens -> text; the grammar's unless given.
+
+    >>> Translation(("나", "는"), ("I", "<eos>"), torch.ones(1, 1, 2, 2) / 2, spell=" ".join).text
+    'I'
     """
 
     source: tuple
@@ -57,6 +64,14 @@ def translate(model, text, source_vocabulary, target_vocabulary, *, read=None, m
     max_length: so many tokens at most; a sentence cut there has no end token.
     Raises UnseenWord where the source vocabulary does not have a token, instead of translating UNK silently, and
     ValueError where the text holds no token or the target vocabulary is not the model's.
+
+    >>> from course_lib.data.vocabulary import Vocabulary
+    >>> from course_lib.transformer import Transformer
+    >>> letters = Vocabulary("ab")
+    >>> model = Transformer(6, 6, d_model=8, num_heads=2, d_ff=16, encoder_layers=1, decoder_layers=1)
+    >>> found = translate(model, "a b b", letters, letters, read=str.split, max_length=4)
+    >>> found.source, len(found.target) == found.cross.shape[2] == len(found.probability)
+    (('a', 'b', 'b'), True)
     """
     if read is None:
         read = source_vocabulary.pieces if isinstance(source_vocabulary, Subwords) else read_korean

@@ -19,10 +19,15 @@ WRITTEN_TOGETHER, LOSS_OF = 64, 2_000  # sentences
 
 
 class Task(NamedTuple):
-    """training: list of (source ids, target ids). held_out: batches for the loss. longest: tokens to write at most.
+    """What is trained on, and how it is judged.
 
+    training: list of (source ids, target ids). held_out: batches for the loss. longest: tokens to write at most.
     scores: function model -> {name: value}, how good it is while it trains. final: function model -> {name: text or
     value}, once at the end; of text, on sentences that played no part before.
+
+    >>> task = Task([([4], [5])], [], None, None, longest=20, scores=lambda model: {"sentences": 0.5}, final=dict)
+    >>> task.scores("any model")
+    {'sentences': 0.5}
     """
 
     training: list
@@ -35,7 +40,13 @@ class Task(NamedTuple):
 
 
 def grammar_task(judged=1_000):
-    """Lesson 9's Korean grammar. judged: how many held-out sentences, and as many new combinations, are written."""
+    """Lesson 9's Korean grammar. judged: how many held-out sentences, and as many new combinations, are written.
+
+    >>> task = grammar_task(judged=2)
+    >>> source, target = task.training[0]
+    >>> len(task.training), task.source_vocabulary.encode(task.source_vocabulary.decode(source)) == source
+    (20000, True)
+    """
     training, held_out, combinations = korean_examples()
     source, target = (Vocabulary.from_sequences(side) for side in zip(*token_pairs(training), strict=True))
     pairs, *tests = (
@@ -52,11 +63,20 @@ def grammar_task(judged=1_000):
 
 
 def text_task(path, *, judged=200, vocab=4_000, bad="refuse", source=0, target=1, language=None, seed=0, say=print):
-    """Pairs of a TSV. vocab: how many subwords a side. bad, source, target: as in `read_pairs`, whose report is said.
+    r"""Pairs of a TSV. vocab: how many subwords a side. bad, source, target: as in `read_pairs`, whose report is said.
 
     judged: how many sentences are written for BLEU and chrF. language: of the target, which decides how BLEU cuts
     words; unless given, Korean where most targets have Hangul, else as for English. say: function of a line.
     Raises BadPairs, ValueError and OSError where the file cannot be used.
+
+    >>> import pathlib, tempfile
+    >>> lines = [f"{one}{two}\t{two} {one}" for one in "abcdefghijkl" for two in "nopqrstuvw"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "pairs.tsv")
+    ...     _ = path.write_text("\n".join(lines), encoding="utf-8")
+    ...     task = text_task(path, vocab=300, say=lambda line: None)
+    >>> task.source_vocabulary.decode(task.source_vocabulary.encode("an")), task.longest > 10
+    ('an', True)
     """
     found = read_pairs(path, source=source, target=target, bad=bad)
     say(str(found.report))
@@ -91,7 +111,16 @@ def text_task(path, *, judged=200, vocab=4_000, bad="refuse", source=0, target=1
 def judge(model, pairs, source_vocabulary, target_vocabulary, longest, language="en", **search):
     """{"BLEU": `Bleu`, "chrF": `Chrf`} of a model's translations of (source, target) texts, all of them one corpus.
 
-    longest: tokens to write at most. language: of the target. search: that of `generation.write` with its options.
+    The vocabularies' `decode` gives text, as that of `Subwords` does. longest: tokens to write at most.
+    language: of the target. search: that of `generation.write` with its options. Errors as in `scores.bleu`.
+
+    >>> from course_lib.transformer import Transformer
+    >>> class Letters(Vocabulary):
+    ...     def decode(self, ids):
+    ...         return "".join(super().decode(ids))
+    >>> model, letters = Transformer(6, 6, d_model=8, num_heads=2, d_ff=16), Letters("ab")
+    >>> sorted(judge(model, [("ab", "ba"), ("b", "b")], letters, letters, longest=4))
+    ['BLEU', 'chrF']
     """
     written = []
     for batch in evaluation_batches(encode_pairs(pairs, source_vocabulary, target_vocabulary), WRITTEN_TOGETHER):
@@ -104,7 +133,14 @@ def judge(model, pairs, source_vocabulary, target_vocabulary, longest, language=
 
 @torch.no_grad()
 def held_out_loss(model, batches, loss_fn):
-    """Mean of a loss over all real tokens of the batches, a float. loss_fn: a mean over the tokens of one batch."""
+    """Mean of a loss over all real tokens of the batches, a float. loss_fn: a mean over the tokens of one batch.
+
+    >>> from course_lib.data.batches import make_batch
+    >>> batches = [make_batch([([4], [5] * length)]) for length in (1, 5)]  # 2 and 6 tokens, the ends among them
+    >>> losses = iter([torch.tensor(0.0), torch.tensor(1.0)])
+    >>> held_out_loss(torch.nn.Linear(1, 1), batches, lambda model, batch: next(losses))
+    0.75
+    """
     device = next(model.parameters()).device
     total = tokens = 0
     for batch in batches:

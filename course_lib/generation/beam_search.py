@@ -17,6 +17,10 @@ class Hypotheses(NamedTuple):
     """Texts and their scores, the best first. Where there are fewer than n, the rest is padding with the score -inf.
 
     ids: (B, n, longest), each up to and with its end token, then padding. scores: (B, n).
+
+    >>> found = Hypotheses(torch.tensor([[[5, 2, 0], [5, 6, 2]]]), torch.tensor([[-0.5, -1.0]]))
+    >>> found.ids[:, 0].tolist()  # the best text of each row
+    [[5, 2, 0]]
     """
 
     ids: torch.Tensor
@@ -27,6 +31,9 @@ def length_penalty(length, alpha):
     """((5 + length) / 6)^alpha (Wu et al. 2016, equation 14), what a sum of log-probabilities is divided by.
 
     length: tokens written, the end token among them. alpha: 0, no penalty, or more: the more, the longer texts gain.
+
+    >>> length_penalty(7, 1.0), length_penalty(7, 0.0)
+    (2.0, 1.0)
     """
     return ((5 + length) / 6) ** alpha
 
@@ -44,6 +51,14 @@ def beam(step, state, *, width, bos, eos, pad, max_length, batch_size, alpha=0.0
     state: of B rows, with a method `select(rows (N,))`, which returns the state of these rows, any of them repeated.
     width: k, at least 1; it may be more than V. n_best: n, from 1 to k. alpha: of `length_penalty`.
     Returns `Hypotheses`. Raises ValueError for a width, n_best, alpha or max_length out of range.
+
+    >>> after = torch.tensor([[0.0, 0.6, 0.4, 0.0], [0.0, 0.4, 0.3, 0.3], [0.0, 0.0, 0.0, 1.0], [0.25] * 4])
+    >>> class Nothing:  # a state that knows nothing, whichever rows are asked for
+    ...     def select(self, rows):
+    ...         return self
+    >>> step, limits = lambda token, state: (after[token].log(), state), {"bos": 0, "eos": 3, "pad": 9, "max_length": 2}
+    >>> [beam(step, Nothing(), width=k, batch_size=1, **limits).ids.tolist() for k in (1, 2)]  # 0.6 · 0.4 < 0.4 · 1
+    [[[[1, 1]]], [[[2, 3]]]]
     """
     _check(width, n_best, alpha, max_length)
     first = torch.arange(batch_size, device=device).unsqueeze(1)  # (B, 1)

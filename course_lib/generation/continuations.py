@@ -17,6 +17,13 @@ def next_logits(model, source, source_lengths, prefixes):
     source: (1, S) ids. source_lengths: (1,). prefixes: N texts as sequences of ids without BOS, of any lengths; the
     empty one asks for the first token.
     Returns logits (N, V), on the CPU in float64. Raises ValueError for more than one source, and for no prefix.
+
+    >>> from course_lib.transformer import Transformer
+    >>> model = Transformer(9, 7, d_model=8, num_heads=2, d_ff=16, encoder_layers=1, decoder_layers=1)
+    >>> source, lengths = torch.tensor([[5, 6, 8]]), torch.tensor([3])
+    >>> together, alone = (next_logits(model, source, lengths, texts) for texts in ([(), (4, 5)], [(4, 5)]))
+    >>> together.shape, torch.allclose(together[1], alone[0], atol=1e-5)
+    (torch.Size([2, 7]), True)
     """
     if len(source) != 1:
         raise ValueError(f"source: expected one sentence, (1, S), got {tuple(source.shape)}")

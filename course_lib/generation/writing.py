@@ -11,7 +11,15 @@ from .greedy_search import greedy
 
 @contextmanager
 def evaluating(model):
-    """`model` in evaluation mode; afterwards in the mode that it was in."""
+    """`model` in evaluation mode; afterwards in the mode that it was in.
+
+    >>> model = torch.nn.Dropout(0.5)
+    >>> with evaluating(model):
+    ...     print(model.training)
+    False
+    >>> model.training
+    True
+    """
     was_training = model.training
     model.eval()
     try:
@@ -31,6 +39,13 @@ def write(model, batch, max_length, need_weights=False, search=greedy, **options
     need_weights: for a model that has `look`, also return where it looked, weights (B, L, S): row t belongs
     to the t-th token written. Rows of tokens written after a row's end mean nothing. Not for a beam, whose rows change
     places: raises ValueError there.
+
+    >>> from course_lib.data.batches import make_batch
+    >>> from course_lib.transformer import Transformer
+    >>> model = Transformer(9, 7, d_model=8, num_heads=2, d_ff=16, encoder_layers=1, decoder_layers=1)
+    >>> ids, weights = write(model, make_batch([([5, 6], []), ([5, 6, 8], [])]), 4, need_weights=True)
+    >>> weights.shape == (2, ids.shape[1], 3), weights[0, :, 2].any().item()  # nobody looks at padding
+    (True, False)
     """
     device = next(model.parameters()).device
     batch = batch.to(device)

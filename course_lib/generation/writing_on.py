@@ -23,6 +23,12 @@ def write_on(model, beginnings, max_length, search=greedy, **options):
     Returns ids (B, at most max_length), what was written alone: each row up to and with EOS, then PAD. Except for the
     numbers that `sample` draws, a row gets the text that it would get alone. Of a beam: its `Hypotheses`.
     Raises ValueError for no beginning, and for a beam's beginnings of several lengths, since a beam counts tokens.
+
+    >>> from course_lib.decoder_only import DecoderOnly
+    >>> model = DecoderOnly(9, d_model=8, num_heads=2, d_ff=16, num_layers=1)
+    >>> together, alone = (write_on(model, texts, max_length=1) for texts in ([(), (5, 6, 7)], [(5, 6, 7)]))
+    >>> together.shape, torch.equal(together[1], alone[0])
+    (torch.Size([2, 1]), True)
     """
     if not len(beginnings):
         raise ValueError("beginnings: expected at least one, such as the empty one, ()")
