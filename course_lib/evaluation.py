@@ -45,8 +45,8 @@ def label_smoothing_loss(logits, target, smoothing, pad):
     The true id has the share 1 - smoothing; each other one but `pad`, which a sentence never goes on with, an equal
     part of the rest, smoothing / (V - 2).
     logits: (B, T, V) scores before softmax. target: (B, T) ids; positions that hold `pad` do not count.
-    Returns a 0-d tensor, float32 for half precision. `pad` may have the score -inf. With smoothing 0 it is
-    `masked_cross_entropy`; above, its least value is the entropy of the shares, not 0.
+    Returns a 0-d tensor in nats a token, float32 for half precision. `pad` may have the score -inf. With smoothing 0 it
+    is `masked_cross_entropy`; above, its least value is the entropy of the shares, not 0.
     Raises ValueError where the shapes do not fit, no token is real, smoothing is not in [0, 1), V is below 3, or `pad`
     is not an id of the vocabulary.
 

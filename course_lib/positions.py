@@ -116,7 +116,9 @@ def rotary_embedding(x, *, offset=0, positions=None, base=10000.0, pairing="adja
     # A pair is the complex number first + i · second, and to turn it is to multiply it by e^(i · angle).
     pairs = x.unflatten(-1, (-1, 2)) if pairing == "adjacent" else x.unflatten(-1, (2, -1)).mT  # (..., N, Dk/2, 2)
     turns = torch.complex(angles.cos().to(precise), angles.sin().to(precise))
-    turned = torch.view_as_real(torch.view_as_complex(pairs.to(precise).contiguous()) * turns)  # (..., N, Dk/2, 2)
+    # A copy even of what is contiguous: with pairs along an axis of length 1, torch 2.6 refuses its strides.
+    pairs = pairs.to(precise).clone(memory_format=torch.contiguous_format)
+    turned = torch.view_as_real(torch.view_as_complex(pairs) * turns)  # (..., N, Dk/2, 2)
     return (turned if pairing == "adjacent" else turned.mT).flatten(-2).to(x.dtype)  # (..., N, Dk)
 
 

@@ -58,7 +58,9 @@ def _gru(arrays, side):
 def pronounce(model, words, max_length=30):
     """Phonemes of each word, greedily. model: a Pronouncer. words: a list of lower-case strings.
 
+    max_length: so many phonemes of a word at most. A letter that the network does not know is read as <unk>.
     Returns a list of tuples, e.g. ("AE1", "N", "IH0", "M", "AH0", "L") for "animal".
+    Raises ValueError for a max_length below 1, unless there is no word.
 
     >>> from types import SimpleNamespace
     >>> model = SimpleNamespace(phonemes=("<pad>", "<s>", "</s>", "AH0"), encode=lambda words: None)

@@ -62,8 +62,8 @@ def encoder_from_bert(arrays, num_heads=NUM_HEADS, eps=EPS):
     arrays: {name: numpy array}, as the layers of `embeddings`, `encoder.layer.0`, ... store them; a pooler is not read.
     A text is always its first segment here, so that segment's vector goes into the positions.
 
-    Returns it in evaluation mode. Raises KeyError, which names it, for a weight that is missing, and RuntimeError where
-    the shapes do not fit together.
+    Returns it in evaluation mode. Raises KeyError, which names it, for a weight that is missing, ValueError where there
+    is no layer or num_heads does not divide D, and RuntimeError where the shapes do not fit together.
 
     >>> encoder_from_bert({})
     Traceback (most recent call last):

@@ -42,6 +42,8 @@ class Task(NamedTuple):
 def grammar_task(judged=1_000):
     """Lesson 9's Korean grammar. judged: how many held-out sentences, and as many new combinations, are written.
 
+    judged is at least 1. Returns a `Task`, whose scores are shares of sentences that are right word by word.
+
     >>> task = grammar_task(judged=2)
     >>> source, target = task.training[0]
     >>> len(task.training), task.source_vocabulary.encode(task.source_vocabulary.decode(source)) == source
@@ -134,6 +136,8 @@ def judge(model, pairs, source_vocabulary, target_vocabulary, longest, language=
 @torch.no_grad()
 def held_out_loss(model, batches, loss_fn):
     """Mean of a loss over all real tokens of the batches, a float. loss_fn: a mean over the tokens of one batch.
+
+    batches: a list of `Batch`, at least one. The model stays in the mode, training or evaluation, that it is in.
 
     >>> from course_lib.data.batches import make_batch
     >>> batches = [make_batch([([4], [5] * length)]) for length in (1, 5)]  # 2 and 6 tokens, the ends among them

@@ -16,6 +16,10 @@ class Batch:
 
     source: (B, S) int64. source_lengths: (B,) int64, on the CPU, where packing wants them.
     target: (B, T), each row closed by EOS. decoder_input: (B, T), BOS and then the target without its last token.
+
+    >>> batch = make_batch([([7, 8], [9]), ([5], [4, 6])])
+    >>> len(batch), batch.source.tolist(), batch.source_lengths.tolist()
+    (2, [[7, 8], [5, 0]], [2, 1])
     """
 
     source: torch.Tensor
@@ -33,20 +37,36 @@ class Batch:
 
 
 def encode_pairs(pairs, source_vocabulary, target_vocabulary):
-    """Ids of (source, target) pairs of strings or word lists. Returns a list of (source ids, target ids)."""
+    """Ids of (source, target) pairs of strings or word lists. Returns a list of (source ids, target ids).
+
+    >>> from course_lib.data.vocabulary import Vocabulary
+    >>> encode_pairs([("ab", "ba")], Vocabulary("ab"), Vocabulary("ab"))
+    [([4, 5], [5, 4])]
+    """
     return [(source_vocabulary.encode(source), target_vocabulary.encode(target)) for source, target in pairs]
 
 
 def pad_rows(rows):
-    """Rows of ids of different lengths as one tensor (B, longest), filled with PAD at the end."""
+    """Rows of ids of different lengths as one tensor (B, longest), int64, filled with PAD at the end.
+
+    Raises ValueError where there is no row.
+
+    >>> pad_rows([[5], [7, 8, 9]]).tolist()
+    [[5, 0, 0], [7, 8, 9]]
+    """
     longest = max(len(row) for row in rows)
     return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows], dtype=torch.int64)
 
 
 def make_batch(pairs):
-    """One batch of (source ids, target ids); the target comes without EOS and BOS, which are added here.
+    """One `Batch` of (source ids, target ids); the target comes without EOS and BOS, which are added here.
 
+    Its tensors are source (B, S), source_lengths (B,), target (B, T) and decoder_input (B, T).
     Raises ValueError for no pairs at all and for an empty source: there would be no state to take.
+
+    >>> batch = make_batch([([4, 5], [7, 8])])
+    >>> batch.target.tolist(), batch.decoder_input.tolist()  # the same text, one step later
+    ([[7, 8, 2]], [[1, 7, 8]])
     """
     if not pairs:
         raise ValueError("pairs: expected at least one")
@@ -65,6 +85,12 @@ def training_batches(pairs, batch_size, seed=0):
     """Batches without end. Each pass over the pairs is shuffled anew; sentences of like length come together.
 
     All batches have `batch_size` rows: where a pass ends in the middle of a batch, the next one begins there.
+    Returns an iterator of `Batch`, source (B, S) and target (B, T); the same seed gives the same batches.
+    Raises ValueError for no pairs and for a batch_size below 1.
+
+    >>> batches = training_batches([([4], [4]), ([5, 6], [5])], batch_size=3)  # 3 rows of 2 pairs
+    >>> len(next(batches)), len(next(batches))
+    (3, 3)
     """
     _check(pairs, batch_size)
     shuffler = random.Random(seed)
@@ -86,7 +112,14 @@ def training_batches(pairs, batch_size, seed=0):
 
 
 def evaluation_batches(pairs, batch_size=256):
-    """All pairs once, in the order given, as a list: row i of what a model writes belongs to pair i."""
+    """All pairs once, in the order given, as a list: row i of what a model writes belongs to pair i.
+
+    Returns a list of `Batch`, source (B, S) and target (B, T); the last may have fewer rows. Errors as in
+    `training_batches`.
+
+    >>> [batch.source.tolist() for batch in evaluation_batches([([4], []), ([5], []), ([6], [])], batch_size=2)]
+    [[[4], [5]], [[6]]]
+    """
     _check(pairs, batch_size)
     return [make_batch(pairs[start : start + batch_size]) for start in range(0, len(pairs), batch_size)]
 

@@ -31,6 +31,10 @@ class DateExample:
     source: the text. target: ISO, 10 characters. day, locale, form: what it was made from.
     spans: for each target character (start, end) of the source characters that carry its year, month or day; None
     for the two hyphens. It is the alignment that attention should find.
+
+    >>> example = write_date(date(2026, 3, 7), "fr", "long")
+    >>> [example.source[slice(*span)] for span in example.spans if span]
+    ['2026', '2026', '2026', '2026', 'mars', 'mars', '7', '7']
     """
 
     source: str
@@ -42,7 +46,7 @@ class DateExample:
 
 
 def write_date(day, locale, form):
-    """One DateExample. locale: one of LOCALES. form: one of FORMS[locale].
+    """One DateExample. locale: one of LOCALES. form: one of FORMS[locale]. Raises ValueError for others.
 
     >>> write_date(date(2026, 3, 7), "fr", "long").target
     '2026-03-07'
@@ -65,7 +69,14 @@ def write_date(day, locale, form):
 
 
 def split_days(held_out, seed=0):
-    """All days from 1970 to 2069 in random order, cut in two. Returns (training days, held-out days), none in both."""
+    """All days from 1970 to 2069 in random order, cut in two. Returns (training days, held-out days), none in both.
+
+    held_out: how many days. Raises ValueError where it leaves nothing to train on, or is below 1.
+
+    >>> training, held_out = split_days(100)
+    >>> len(held_out), len(training) + len(held_out), set(training) & set(held_out)
+    (100, 36525, set())
+    """
     days = [FIRST + timedelta(n) for n in range((LAST - FIRST).days + 1)]
     if not 0 < held_out < len(days):
         raise ValueError(f"held_out: expected 1 to {len(days) - 1} days, got {held_out}")
@@ -78,6 +89,11 @@ def date_examples(training=12_000, held_out=1_000, *, locales=LOCALES, seed=0):
 
     Each example is another day, in a locale and form drawn at random, locales equally often. locales: some of LOCALES.
     Returns two lists of DateExample; the same arguments give the same lists.
+    Raises ValueError for an unknown locale, and for more days than there are.
+
+    >>> training, held_out = date_examples(5, 2, locales=["ko"])
+    >>> len(training), len(held_out), {example.locale for example in training}
+    (5, 2, {'ko'})
     """
     if not locales or isinstance(locales, str):
         raise ValueError(f"locales: expected a list with some of {', '.join(LOCALES)}, got {locales!r}")
@@ -96,7 +112,11 @@ def date_examples(training=12_000, held_out=1_000, *, locales=LOCALES, seed=0):
 
 
 def text_pairs(examples):
-    """(source, target) strings of examples, for `batches.encode_pairs`."""
+    """(source, target) strings of examples, for `batches.encode_pairs`.
+
+    >>> text_pairs([write_date(date(2026, 3, 7), "fr", "long")])[0][1]
+    '2026-03-07'
+    """
     return [(example.source, example.target) for example in examples]
 
 

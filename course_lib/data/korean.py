@@ -39,7 +39,11 @@ def held_out_pairs(seed=0, count=20):
     """Combinations to hold out, `count` of each kind: a set of (verb, object) and a set of (subject, verb).
 
     Each word keeps others to stand with: a verb at least three objects and all subjects but one, an object two verbs.
-    None of them is in 나는 너를 사랑해.
+    None of them is in 나는 너를 사랑해. Returns (verb and object, subject and verb); fewer where no more can be spared.
+
+    >>> verb_object, subject_verb = held_out_pairs(count=3)
+    >>> len(verb_object), len(subject_verb), ("사랑하다", "너") in verb_object
+    (3, 3, False)
     """
     chooser = random.Random(f"pairs {seed}")
     verb_object = {(verb.korean, noun) for verb in VERBS for noun in verb.objects if len(verb.objects) > 3}
@@ -62,6 +66,11 @@ def korean_examples(training=20_000, held_out=1_000, held_out_combinations=1_000
     list each sentence has a verb with an object, or a subject with a verb, that never stand together in the other two
     (`held_out_pairs`), though each stands there with others. The seed decides what is held out, however many are
     trained on; the same arguments give the same lists.
+    Raises ValueError for a count below 1, and for more sentences than there are.
+
+    >>> training, held_out, combinations = korean_examples(training=5, held_out=2, held_out_combinations=2)
+    >>> write_korean(held_out[0].source), write_english(held_out[0].target)
+    ('나는 너를 사랑해', 'I love you')
     """
     counts = {"training": training, "held_out": held_out, "held_out_combinations": held_out_combinations}
     for name, count in counts.items():
@@ -81,7 +90,11 @@ def korean_examples(training=20_000, held_out=1_000, held_out_combinations=1_000
 
 
 def token_pairs(examples):
-    """(source, target) token tuples of examples, for `batches.encode_pairs`."""
+    """(source, target) token tuples of examples, for `batches.encode_pairs`.
+
+    >>> token_pairs([write_statement(I_LOVE_YOU)])
+    [(('나', '는', '너', '를', '사랑해'), ('I', 'love', 'you'))]
+    """
     return [(example.source, example.target) for example in examples]
 
 

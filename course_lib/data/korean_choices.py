@@ -19,7 +19,12 @@ POLITE, FUTURE, POLITE_FUTURE = "요", "거야", "거예요"
 
 
 class Sentence(NamedTuple):
-    """An English sentence, a tuple of words, and all its right translations, {Korean tokens: how often, 0 to 1}."""
+    """An English sentence, a tuple of words, and all its right translations, {Korean tokens: how often, 0 to 1}.
+
+    >>> sentence = Sentence(("I", "love", "you"), ways_to_say(("I", "love", "you")))
+    >>> round(sum(sentence.ways.values()), 9)
+    1.0
+    """
 
     english: tuple
     ways: dict
@@ -30,6 +35,11 @@ def korean_choices(training=20_000, held_out=300, *, lost=0.0, seed=0):
 
     lost: how often the translation of a training pair got lost and is empty, as happens where corpora are collected.
     The first held-out sentence is "I love you"; none of them is trained on. The same arguments give the same lists.
+    Raises ValueError for a share `lost` outside 0 to 1, a count below 1, and more sentences than there are.
+
+    >>> pairs, held_out = korean_choices(training=5, held_out=1)
+    >>> len(pairs), held_out[0].english, pairs[0][1] in ways_to_say(pairs[0][0])
+    (5, ('I', 'love', 'you'), True)
     """
     if not 0 <= lost < 1:
         raise ValueError(f"lost: expected a share from 0 to less than 1, got {lost}")

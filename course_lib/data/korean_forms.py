@@ -27,7 +27,11 @@ _MERGED = {**{same: same for same in "ㅏㅓㅐㅔㅕ"}, "ㅗ": "ㅘ", "ㅜ": "�
 
 
 class VerbForms(NamedTuple):
-    """Present 사랑해, past 사랑했어, future 사랑할 (거야), negative 사랑하지 (않아), progressive 사랑하고 (있어)."""
+    """Present 사랑해, past 사랑했어, future 사랑할 (거야), negative 사랑하지 (않아), progressive 사랑하고 (있어).
+
+    >>> conjugate("사랑하다").future + " 거야"
+    '사랑할 거야'
+    """
 
     present: str
     past: str
@@ -39,6 +43,8 @@ class VerbForms(NamedTuple):
 def final_consonant(word):
     """The consonant that closes the last syllable, "" where it is open.
 
+    Raises ValueError for a word that does not end in a Korean syllable.
+
     >>> final_consonant("책"), final_consonant("나")
     ('ㄱ', '')
     """
@@ -47,6 +53,8 @@ def final_consonant(word):
 
 def particle(word, role):
     """The particle for a noun. role: topic, subject, object, place or goal.
+
+    Raises ValueError for another role, and for a word that does not end in a Korean syllable.
 
     >>> particle("책", "object"), particle("너", "object")
     ('을', '를')
@@ -58,6 +66,8 @@ def particle(word, role):
 
 def conjugate(verb):
     """The forms of a verb given as in a dictionary, with -다. Irregular only if listed in IRREGULAR.
+
+    Raises ValueError for any other form.
 
     >>> conjugate("듣다")
     VerbForms(present='들어', past='들었어', future='들을', negative='듣지', progressive='듣고')

@@ -19,6 +19,9 @@ class Statement(NamedTuple):
     """What is said, in the dictionary forms of the Korean words.
 
     object: what the verb acts on or where it leads. tense: present, past, future or progressive (있어, is ...ing).
+
+    >>> I_LOVE_YOU._replace(tense="future") in statements()  # I will love you
+    True
     """
 
     subject: str
@@ -36,7 +39,11 @@ I_LOVE_YOU = Statement("나", "사랑하다", "너", "present")
 
 @cache
 def statements():
-    """All that the grammar can say, as a tuple of Statement, always in the same order."""
+    """All that the grammar can say, as a tuple of Statement, always in the same order.
+
+    >>> I_LOVE_YOU in statements(), Statement("강아지", "배우다", "역사", "present") in statements()  # a dog, history
+    (True, False)
+    """
     said = []
     for verb in VERBS:
         for subject in SUBJECTS:
@@ -51,12 +58,22 @@ def statements():
 
 
 def sense_of(statement):
-    """The Verb of a statement: 보다 is see or watch, 부르다 call or sing, as the object has it."""
+    """The Verb of a statement: 보다 is see or watch, 부르다 call or sing, as the object has it.
+
+    Raises KeyError for a verb and an object that do not go together.
+
+    >>> [sense_of(Statement("나", "보다", noun, "present")).english[0] for noun in ("너", "영화")]
+    [('see',), ('watch',)]
+    """
     return _SENSE[statement.verb, statement.object]
 
 
 def is_plural(subject):
-    """Whether the English verb agrees with several."""
+    """Whether the English verb agrees with several.
+
+    >>> is_plural("우리"), is_plural("나")
+    (True, False)
+    """
     return subject in ("우리", "그들") or subject in KINDS["people"]
 
 

@@ -26,7 +26,11 @@ _ENDS = ".!?。…"
 
 
 class UnknownWord(ValueError):
-    """A word that the grammar does not have. word: as it was typed. near: words that look like it, nearest first."""
+    """A word that the grammar does not have. word: as it was typed. near: words that look like it, nearest first.
+
+    >>> print(UnknownWord("나눈", ("나는",)))
+    '나눈' is not a word of this grammar, or not with this particle. Near it: 나는.
+    """
 
     def __init__(self, word, near):
         self.word, self.near = word, near
@@ -72,14 +76,23 @@ def read_korean(text):
 
 
 def write_english(tokens):
-    """Tokens as a text that starts with a capital: ("the", "cat", "sleeps") -> The cat sleeps."""
+    """Tokens as a text that starts with a capital.
+
+    >>> write_english(("the", "cat", "sleeps"))
+    'The cat sleeps'
+    """
     text = " ".join(tokens)
     return text[:1].upper() + text[1:]
 
 
 @cache
 def all_tokens():
-    """(Korean tokens, English tokens) of the whole grammar, sorted: the symbols for two `Vocabulary`."""
+    """(Korean tokens, English tokens) of the whole grammar, sorted: the symbols for two `Vocabulary`.
+
+    >>> korean, english = all_tokens()
+    >>> "를" in korean, "love" in english, "나는" in korean  # a word and its particle are two tokens
+    (True, True, False)
+    """
     korean, english, covered = set(), set(), set()
     for said in statements():
         verb = sense_of(said).english

@@ -108,6 +108,9 @@ class Adverb(NamedTuple):
     """early: in Korean before the object. before_verb: in English before the verb, else after the object.
 
     number: subjects that it suits, singular, plural or both ("").
+
+    >>> ADVERBS["함께"].english, ADVERBS["함께"].number
+    ('together', 'plural')
     """
 
     english: str
@@ -141,6 +144,9 @@ class Verb(NamedTuple):
     time nor progressive. progressive, pets (as subjects), short_negation (안): whether it has them. goal: its object
     is where it leads. barred: subjects that it does not take. english: base, third person, past and -ing form, each a
     tuple of words.
+
+    >>> VERBS[0].korean, VERBS[0].english[0], VERBS[0].state
+    ('사랑하다', ('love',), True)
     """
 
     korean: str
@@ -159,6 +165,8 @@ class Verb(NamedTuple):
 
 def english_forms(verb, past=None):
     """Base, third person, past and -ing form of an English verb and what follows it, each a tuple of words.
+
+    past: where it is irregular.
 
     >>> english_forms("listen to")[1:]
     (('listens', 'to'), ('listened', 'to'), ('listening', 'to'))

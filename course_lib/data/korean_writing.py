@@ -21,6 +21,9 @@ class Writing(NamedTuple):
 
     topic: the subject with 은/는, else 이/가. time_first: 어제 나는 ..., else 나는 어제 ...
     short_negation: 안 봐, else 보지 않아.
+
+    >>> write_statement(Statement("나", "보다", "너", "present", negated=True), Writing(short_negation=True)).source
+    ('나', '는', '너', '를', '안', '봐')
     """
 
     topic: bool = True
@@ -38,6 +41,10 @@ class KoreanExample:
     spans: for each target token (start, end) of the source tokens that it comes from, None for articles, which Korean
     does not have. A subject or object comes from noun and particle (which decides between I and me), "at school" word
     by word from 학교 에서, "will", "did" and "is" from the token that carries the tense, "not" from 안 or 않아.
+
+    >>> example = write_statement(Statement("나", "사랑하다", "너", "present"))
+    >>> {word: example.source[slice(*span)] for word, span in zip(example.target, example.spans)}
+    {'I': ('나', '는'), 'love': ('사랑해',), 'you': ('너', '를')}
     """
 
     source: tuple
@@ -48,12 +55,18 @@ class KoreanExample:
 
 
 def writings(statement):
-    """The ways to write a statement in Korean, a tuple of Writing."""
+    """The ways to write a statement in Korean, a tuple of Writing.
+
+    >>> [writing.topic for writing in writings(Statement("나", "사랑하다", "너", "present"))]  # 나는 and 내가
+    [True, False]
+    """
     return _writings(statement.time is not None, statement.negated and sense_of(statement).short_negation)
 
 
 def write_statement(statement, writing=PLAIN):
     """One KoreanExample. statement: one of `statements()`. writing: one of `writings(statement)`.
+
+    Raises ValueError for another of either.
 
     >>> write_statement(Statement("나", "사랑하다", "너", "present")).target
     ('I', 'love', 'you')
@@ -112,7 +125,11 @@ def _korean_verb(statement, writing, forms):
 
 @cache
 def noun_tokens(noun, role):
-    """A noun with its particle; 학생들 is 학생 들, and 나 becomes 내 before 가."""
+    """A noun with its particle; 학생들 is 학생 들, and 나 becomes 내 before 가. Errors as in `korean_forms.particle`.
+
+    >>> noun_tokens("나", "topic"), noun_tokens("나", "subject"), noun_tokens("학생들", "subject")
+    (('나', '는'), ('내', '가'), ('학생', '들', '이'))
+    """
     if role == "subject":
         noun = BEFORE_GA.get(noun, noun)
     stem = (noun[: -len(PLURAL)], PLURAL) if noun in KINDS["people"] else (noun,)

@@ -23,7 +23,11 @@ _GERMAN = re.compile(
 
 @dataclass(frozen=True)
 class NumberExample:
-    """One number in two languages. source, target: tuples of tokens. number, languages: what it was made from."""
+    """One number in two languages. source, target: tuples of tokens. number, languages: what it was made from.
+
+    >>> NumberExample(number_tokens(21, "ko"), number_tokens(21, "en"), 21, ("ko", "en")).source
+    ('이', '십', '일')
+    """
 
     source: tuple
     target: tuple
@@ -32,7 +36,9 @@ class NumberExample:
 
 
 def write_number(number, language):
-    """The number in words, as a text. language: one of LANGUAGES.
+    """The number in words, as a text. language: one of LANGUAGES. number: an int of NUMBERS.
+
+    Raises ValueError for another language or number.
 
     >>> write_number(71, "fr")
     'soixante et onze'
@@ -46,7 +52,7 @@ def write_number(number, language):
 def number_tokens(number, language):
     """The number as a tuple of tokens: words in English, French and German, one sign each in Korean (구, 십, 만).
 
-    Spaces, hyphens and commas are left out; they follow from the words.
+    Spaces, hyphens and commas are left out; they follow from the words. Errors as in `write_number`.
 
     >>> number_tokens(21_000, "de")
     ('ein', 'und', 'zwanzig', 'tausend')
@@ -61,6 +67,11 @@ def split_numbers(training, held_out, *, numbers=NUMBERS, seed=0):
     """Two lists of different numbers drawn from `numbers`, none in both: (training, held out).
 
     The seed and `numbers` decide what is held out, however many are trained on. numbers: a range within NUMBERS.
+    Raises ValueError for another range, a count below 1, and more numbers than there are.
+
+    >>> training, held_out = split_numbers(6, 4, numbers=range(10))
+    >>> sorted(training + held_out)
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
     if not len(numbers) or numbers[0] not in NUMBERS or numbers[-1] not in NUMBERS:
         raise ValueError(f"numbers: expected a range within 0 to {NUMBERS[-1]:,}, got {numbers}")
@@ -80,6 +91,11 @@ def number_examples(training=7_500, held_out=500, *, source="ko", target="en", n
 
     source, target: two of LANGUAGES. numbers: a range to draw from, all its numbers equally likely.
     Returns two lists of NumberExample; the same arguments give the same lists, and other languages the same numbers.
+    Raises ValueError for another language, and as `split_numbers`.
+
+    >>> training, held_out = number_examples(1, 1, target="de", numbers=range(20, 22))
+    >>> sorted(example.target for example in training + held_out)
+    [('ein', 'und', 'zwanzig'), ('zwanzig',)]
     """
     languages = source, target
     for language in languages:
@@ -94,7 +110,11 @@ def number_examples(training=7_500, held_out=500, *, source="ko", target="en", n
 
 
 def token_pairs(examples):
-    """(source, target) token tuples of examples, for `batches.encode_pairs`."""
+    """(source, target) token tuples of examples, for `batches.encode_pairs`.
+
+    >>> token_pairs([NumberExample(("십",), ("ten",), 10, ("ko", "en"))])
+    [(('십',), ('ten',))]
+    """
     return [(example.source, example.target) for example in examples]
 
 

@@ -20,6 +20,10 @@ class PairFile(NamedTuple):
     """A file that was read. pairs: list of (source, target). rest: the other columns of each pair, a tuple of strings.
 
     Tatoeba's third column names the authors, as its licence asks for. report: a `Report`; print it.
+
+    >>> found = PairFile([("Go!", "가!")], [("CC-BY 2.0",)], Report("pairs.tsv", lines=1, kept=1))
+    >>> print(found.report)
+    pairs.tsv: 1 lines read, 1 pairs kept, 0 lines skipped
     """
 
     pairs: list
@@ -28,14 +32,23 @@ class PairFile(NamedTuple):
 
 
 def read_pairs(path, *, source=0, target=1, bad="refuse", duplicates="drop", longest=LONGEST):
-    """Read a UTF-8 file, one pair a line, columns parted by tabs. Returns a `PairFile`.
+    r"""Read a UTF-8 file, one pair a line, columns parted by tabs. Returns a `PairFile`.
 
     source, target: the columns, counted from 0. Text comes out in NFC with plain single spaces (`tidy`); a byte order
     mark and CRLF are no matter; quotes are text. Blank lines are counted.
     bad: "refuse" raises BadPairs for the first bad line, "skip" leaves bad lines out and counts them in the report. Bad
     is: more than `longest` bytes, not UTF-8, a control character, too few columns, an empty source or target.
     duplicates: "drop" or "keep" the same pair again; both count it.
-    Raises BadPairs where no pair is left, and where most pairs have the same text on both sides.
+    Raises BadPairs where no pair is left, and where most pairs have the same text on both sides; OSError where the file
+    cannot be read, ValueError for other arguments.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "pairs.tsv")
+    ...     _ = path.write_text("Go!\t가!\n\nno tab\n", encoding="utf-8")
+    ...     found = read_pairs(path, bad="skip")
+    >>> found.pairs, found.report.blank.lines, found.report.skipped["too few columns"].lines
+    ([('Go!', '가!')], [2], [3])
     """
     _check(source, target, bad, duplicates, longest)
     report = Report(Path(path).name)

@@ -7,7 +7,13 @@ SHOWN = 5  # line numbers of each kind that are kept
 
 
 class BadPairs(ValueError):
-    """A file of pairs cannot be used. line: the number of the line, None where the file as a whole is meant."""
+    """A file of pairs cannot be used. line: the number of the line, None where the file as a whole is meant.
+
+    reason: one of REASONS where one line is bad, else None.
+
+    >>> BadPairs("pairs.tsv, line 3: no tab in it", 3, "too few columns").line
+    3
+    """
 
     def __init__(self, message, line=None, reason=None):
         super().__init__(message)
@@ -16,13 +22,21 @@ class BadPairs(ValueError):
 
 @dataclass
 class Found:
-    """Lines of one kind. count: how many. lines: the numbers of the first few. example: what the first one is."""
+    """Lines of one kind. count: how many. lines: the numbers of the first few. example: what the first one is.
+
+    >>> found = Found()
+    >>> for number in range(1, 8):
+    ...     found.add(number)
+    >>> found.count, str(found)
+    (7, 'lines 1, 2, 3, 4, 5, ...')
+    """
 
     count: int = 0
     lines: list = field(default_factory=list)
     example: str = ""
 
     def add(self, number, example=""):
+        """Count a line more, by its number."""
         self.count += 1
         self.example = self.example or example
         if len(self.lines) < SHOWN:
@@ -40,6 +54,12 @@ class Report:
 
     name: of the file. lines, kept: counts. blank, same, duplicates: `Found`; same counts kept pairs whose source is
     their target, duplicates all pairs that stood there before. skipped: {reason: Found}, in the order of REASONS.
+
+    >>> report = Report("pairs.tsv", lines=2, kept=1)
+    >>> report.skip("duplicate", 2)
+    >>> print(report)
+    pairs.tsv: 2 lines read, 1 pairs kept, 1 lines skipped
+      skipped, duplicate: 1, line 2
     """
 
     name: str
@@ -51,6 +71,7 @@ class Report:
     skipped: dict = field(default_factory=dict)
 
     def skip(self, reason, number, example=""):
+        """Count a line that is left out, by its number. reason: one of REASONS."""
         self.skipped.setdefault(reason, Found()).add(number, example)
         self.skipped = {name: self.skipped[name] for name in REASONS if name in self.skipped}
 

@@ -10,6 +10,9 @@ class Split(NamedTuple):
     """Lists of (source, target), each in the order given; `dropped` are held-out pairs whose target is known already.
 
     Together they hold every pair once.
+
+    >>> Split([("Go!", "가!")], [], [], dropped=[]).training
+    [('Go!', '가!')]
     """
 
     training: list
@@ -22,6 +25,9 @@ def place_of(source, seed=0):
     """A number from 0 to 1 that only the source sentence and the seed decide, evenly spread: SHA-256, not `hash`.
 
     Python's own `hash` of a text is another one in each process.
+
+    >>> place_of("Go!") == place_of(" Go!  ") != place_of("Go!", seed=1)
+    True
     """
     digest = hashlib.sha256(f"{seed}\0{tidy(source)}".encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64
@@ -36,6 +42,11 @@ def split_pairs(pairs, *, validation=0.05, test=0.05, seed=0, unseen_targets=Tru
     Where a pair goes is decided by its source and the seed alone (`place_of`): no order of the lines, and no pair that
     is added later, moves a sentence from one part to another.
     Raises ValueError for shares that leave nothing to train on, and where a part that was asked for is empty.
+
+    >>> pairs = [(f"{source}", f"{2 * source}") for source in range(100)]
+    >>> split = split_pairs(pairs, validation=0.2, test=0.2)
+    >>> sorted(split.training + split.validation + split.test) == sorted(pairs)  # no two have the same target
+    True
     """
     for name, share in (("validation", validation), ("test", test)):
         if not 0 <= share < 1:

@@ -14,7 +14,11 @@ _ARCHIVES = {b"PK\x03\x04": "a zip archive", b"\x1f\x8b": "a gzip file"}
 
 
 class LineProblem(ValueError):
-    """What is wrong with one line. reason: one of REASONS of `pairs_report`. The message does not name the line."""
+    """What is wrong with one line. reason: one of REASONS of `pairs_report`. The message does not name the line.
+
+    >>> LineProblem("too few columns", "one column, no tab in it").reason
+    'too few columns'
+    """
 
     def __init__(self, reason, message):
         super().__init__(message)
@@ -34,9 +38,13 @@ def tidy(text):
 
 
 def numbered_lines(file, longest):
-    """(number from 1, bytes without LF or CRLF) for each line; None for the bytes where there are more than `longest`.
+    r"""(number from 1, bytes without LF or CRLF) for each line; None for the bytes where there are more than `longest`.
 
     file: open for bytes. Never holds more than `longest` + 2 bytes or PIECE of them, however long a line is.
+
+    >>> import io
+    >>> list(numbered_lines(io.BytesIO(b"one\r\nmuch too long\ntwo"), longest=3))
+    [(1, b'one'), (2, None), (3, b'two')]
     """
     number = 0
     while line := file.readline(longest + 2):  # with its CRLF
@@ -51,9 +59,15 @@ def numbered_lines(file, longest):
 
 
 def decode_line(line):
-    """The text of a line, without a byte order mark at its start (joined files have one in the middle).
+    r"""The text of a line, without a byte order mark at its start (joined files have one in the middle).
 
     Raises LineProblem for bytes that are not UTF-8 and for control characters.
+
+    >>> decode_line("가!".encode("utf-8"))
+    '가!'
+    >>> decode_line(b"bell\x07")
+    Traceback (most recent call last):
+    course_lib.data.pairs_text.LineProblem: character 5 is U+0007, a control character
     """
     try:
         text = line.decode("utf-8").removeprefix(BYTE_ORDER_MARK)
@@ -73,11 +87,14 @@ def decode_line(line):
 
 
 def columns_of(text, source, target):
-    """(source, target, the other columns as a tuple) of the text of a line, tidied. source, target: columns from 0.
+    r"""(source, target, the other columns as a tuple) of the text of a line, tidied. source, target: columns from 0.
 
     Quotes are text: sentences begin with a bare " now and then, and a reader that takes it for quoting swallows all
     lines up to the next one. So this does not use `csv`, whose tab dialect quotes, and whose fields end at 131,072.
     Raises LineProblem where there are too few columns or one of the two has nothing to be seen.
+
+    >>> columns_of("1\tGo!\t가!", source=1, target=2)
+    ('Go!', '가!', ('1',))
     """
     columns = text.split("\t")
     if len(columns) <= max(source, target):

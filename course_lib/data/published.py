@@ -10,7 +10,11 @@ from typing import NamedTuple
 
 
 class WeightsMissing(RuntimeError):
-    """The optional package, or one that reads its files, is not installed."""
+    """The optional package, or one that reads its files, is not installed.
+
+    >>> issubclass(WeightsMissing, RuntimeError)
+    True
+    """
 
 
 class Package(NamedTuple):
@@ -19,6 +23,9 @@ class Package(NamedTuple):
     name, version: as pip knows them. module: its folder among the installed packages. purpose: what they are for, in
     a few words. megabytes: size of the download. licence: of the package, and of the weights where it differs.
     files: place inside the module's folder -> SHA-256. needs: packages that read the files.
+
+    >>> Package("g2p-en", "2.1.0", "g2p_en", "letters to sounds", 3, "Apache-2.0", files={}).command
+    'python3 course.py weights g2p-en'
     """
 
     name: str
@@ -37,12 +44,20 @@ class Package(NamedTuple):
 
 
 def installed(package):
-    """True when the package and what reads its files are there; whether the files are right is seen on reading them."""
+    """True when the package and what reads its files are there; whether the files are right is seen on reading them.
+
+    >>> installed(Package("unheard-of", "1.0", "unheard_of", "an example", 1, "MIT", files={}))
+    False
+    """
     return not missing(package)
 
 
 def missing(package):
-    """Names of what is not installed: the package itself, or what it needs. Imports nothing."""
+    """Names of what is not installed: the package itself, or what it needs. Imports nothing.
+
+    >>> missing(Package("unheard-of", "1.0", "unheard_of", "an example", 1, "MIT", files={}, needs=("torch",)))
+    ['unheard-of']
+    """
     absent = [] if _folder(package) else [package.name]
     return absent + [name for name in package.needs if find_spec(name) is None]
 
@@ -52,6 +67,11 @@ def read_published(package, name):
 
     name: one of `package.files`. Raises WeightsMissing where the package, or what it needs, is absent, ValueError where
     the file cannot be read or is another one. It is read once, so what is checked is what is used.
+
+    >>> digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+    >>> itself = Package("an-example", "1.0", "course_lib", "to be read", 1, "MIT", {"data/published.py": digest})
+    >>> read_published(itself, "data/published.py").decode().splitlines()[0].strip('"')
+    'A file of an optional package, read as data.'
     """
     if absent := missing(package):
         raise WeightsMissing(
@@ -75,7 +95,13 @@ def read_published(package, name):
 
 
 def verify(package):
-    """Read every file of the package once. Errors as in `read_published`."""
+    """Read every file of the package once. Errors as in `read_published`.
+
+    >>> other = Package("an-example", "1.0", "course_lib", "to be read", 1, "MIT", {"data/published.py": "0" * 64})
+    >>> verify(other)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: an-example: data/published.py is not the file of version 1.0 (SHA-256 ...
+    """
     for name in package.files:
         read_published(package, name)
 

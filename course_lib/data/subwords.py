@@ -21,6 +21,10 @@ class Subwords(Vocabulary):
 
     A piece that begins a word begins with ▁ (U+2581). model: the bytes of a sentencepiece model, which `model` gives
     back; they are all that has to be saved. Raises ValueError for bytes that are none, or one with other special ids.
+
+    >>> subwords = train_subwords(["low lower", "new newer"], vocab_size=20, byte_fallback=False)
+    >>> Subwords(subwords.model).symbols == subwords.symbols
+    True
     """
 
     def __init__(self, model):
@@ -64,7 +68,12 @@ def train_subwords(sentences, vocab_size=4_000, *, kind="bpe", byte_fallback=Tru
     sentences: strings. kind: "bpe" or "unigram". byte_fallback: 256 pieces more, with which a letter that never
     occurred is written as its bytes in UTF-8; without them it is UNK.
     No chance plays a part, and no order: the same sentences give the same bytes. Where they hold fewer pieces than
-    asked for, a UserWarning says so. Raises ValueError where there is no text, or fewer symbols than letters.
+    asked for, a UserWarning says so. Raises ValueError for another kind, where there is no text, or fewer symbols than
+    letters.
+
+    >>> subwords = train_subwords(["low lower", "new newer"], vocab_size=280)
+    >>> subwords.decode(subwords.encode("a newer owl")), len(subwords.encode("가")) > 3  # 가 never occurred: 3 bytes
+    ('a newer owl', True)
     """
     if isinstance(sentences, str):
         raise ValueError("sentences: expected a list of strings, got one string")
@@ -120,6 +129,10 @@ def pair_subwords(pairs, vocab_size=4_000, *, shared=False, kind="bpe", byte_fal
 
     shared: one vocabulary for both, the same object twice, so that a model may share its embeddings and names are
     spelt alike on both sides; else each side has its own of `vocab_size`. Errors as in `train_subwords`.
+
+    >>> source, target = pair_subwords([("low", "가"), ("slow", "나")], vocab_size=13, byte_fallback=False, shared=True)
+    >>> source is target, source.decode(target.encode("low 나"))
+    (True, 'low 나')
     """
     sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
     options = {"kind": kind, "byte_fallback": byte_fallback}

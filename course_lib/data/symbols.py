@@ -12,6 +12,7 @@ def symbol_pairs(task, count, *, lengths=(3, 20), alphabet=ALPHABET, seed=0):
 
     task: "copy" or "reverse". count: how many pairs. lengths: (shortest, longest), both included, equally likely.
     Returns a list of (source, target) strings; the same arguments give the same pairs on every machine.
+    Raises ValueError for another task, lengths out of order or below 1, and an empty alphabet.
 
     >>> symbol_pairs("reverse", 1, lengths=(4, 4), alphabet="ab", seed=1)
     [('bbaa', 'aabb')]

@@ -8,6 +8,11 @@ class Vocabulary:
     """A list of symbols; the first four are PAD, BOS, EOS and UNK.
 
     symbols: strings, all different, none of them special; they get the ids 4, 5, ... in the order given.
+    Raises TypeError for a symbol that is no string, ValueError for one that stands twice or is special.
+
+    >>> letters = Vocabulary("ab")
+    >>> letters.symbols, letters.encode("ab")
+    (('<pad>', '<bos>', '<eos>', '<unk>', 'a', 'b'), [4, 5])
     """
 
     def __init__(self, symbols):
@@ -22,7 +27,11 @@ class Vocabulary:
 
     @classmethod
     def from_sequences(cls, sequences):
-        """All symbols that occur in `sequences` (strings, or lists of words), sorted, so that order does not matter."""
+        """All symbols that occur in `sequences` (strings, or lists of words), sorted, so that order does not matter.
+
+        >>> Vocabulary.from_sequences(["cab", "bee"]).symbols[4:]
+        ('a', 'b', 'c', 'e')
+        """
         return cls(sorted({symbol for sequence in sequences for symbol in sequence}))
 
     def __len__(self):
@@ -38,6 +47,8 @@ class Vocabulary:
 
     def decode(self, ids):
         """Symbols of one row of ids, up to the first EOS; PAD and BOS are left out. ids: ints, or a tensor (T,).
+
+        Raises TypeError for what is not one row of ints, ValueError for an id that is not in the vocabulary.
 
         >>> "".join(Vocabulary("abc").decode([1, 6, 4, 5, 2, 0, 0]))
         'cab'

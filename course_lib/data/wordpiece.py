@@ -17,6 +17,10 @@ class WordPiece:
 
     vocabulary: pieces, all different; the id is the place. Raises ValueError for one without [PAD], [UNK], [CLS] or
     [SEP]. These stand in a text as any other word would: "[SEP]" becomes three words.
+
+    >>> pieces = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##able"])
+    >>> pieces.pieces("Unable"), pieces.encode("Unable")
+    (['[CLS]', 'un', '##able', '[SEP]'], [2, 4, 5, 3])
     """
 
     def __init__(self, vocabulary):

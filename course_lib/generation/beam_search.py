@@ -43,9 +43,10 @@ def beam(step, state, *, width, bos, eos, pad, max_length, batch_size, alpha=0.0
     """The best n texts that a beam of `width` finds, by the sum of log-probabilities over `length_penalty`.
 
     Each step goes on from the k best texts that have not ended, with every token. An ending that is among the k best of
-    these is set aside, and stays among the finished ones until n better ones are found; so width 1 with alpha 0 is
-    greedy search. A row is done when nothing that goes on can get among its n finished ones any more. At max_length a
-    text counts as it stands, without an end. A wider beam need not find a better text, unless it leaves nothing out.
+    these is set aside (Sutskever et al. 2014, section 3.2), and stays among the finished ones until n better ones are
+    found; so width 1 with alpha 0 is greedy search. A row is done when nothing that goes on can get among its n
+    finished ones any more. At max_length a text counts as it stands, without an end. A wider beam need not find a
+    better text, unless it leaves nothing out.
 
     step: function (token (N,), state) -> (logits (N, V), state), with N = B · k, the beams of a row side by side.
     state: of B rows, with a method `select(rows (N,))`, which returns the state of these rows, any of them repeated.

@@ -23,7 +23,7 @@ def sample(
 ):
     """Draw a token, feed it back, again and again, until every row has ended. Returns ids (B, L) as `greedy` does.
 
-    temperature, top_k, top_p, generator: as in `draw`. The other arguments: as in `greedy`.
+    temperature, top_k, top_p, generator: as in `draw`. The other arguments: as in `greedy`. Errors as in both.
     With a seeded generator the same call writes the same. What a row draws depends on its place in the batch and on the
     batch's size, since one stream of random numbers serves all rows; but neither on what the other rows write nor on
     when they end, since each step draws for all of them.

@@ -17,7 +17,11 @@ HEADER = len(MAGIC) + 4 + 32
 
 
 class CheckpointError(ValueError):
-    """A checkpoint cannot be used, or not be written. The message names the file and the reason."""
+    """A checkpoint cannot be used, or not be written. The message names the file and the reason.
+
+    >>> print(CheckpointError("run.pt", "it is cut off"))
+    checkpoint run.pt: it is cut off
+    """
 
     def __init__(self, path, reason):
         super().__init__(f"checkpoint {path}: {reason}")
@@ -28,6 +32,10 @@ def write_checkpoint(path, state):
 
     state: tensors, numbers, strings, None, lists, tuples and dicts of them. Raises CheckpointError where something else
     is in it, which `read_checkpoint` would refuse, and OSError where the disk refuses; `path` is then as before.
+
+    >>> write_checkpoint("run.pt", {"answer": Path("a path")})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    course_lib.training.checkpoints.CheckpointError: checkpoint run.pt: it could not be read back, since the state ...
     """
     buffer = io.BytesIO()
     torch.save(state, buffer)
@@ -39,7 +47,16 @@ def write_checkpoint(path, state):
 
 
 def write_whole(path, *parts):
-    """Write a file whole or not at all: `path` is as before until all parts, bytes, are on the disk."""
+    """Write a file whole or not at all: `path` is as before until all parts, bytes, are on the disk.
+
+    Raises OSError, which names the file, where the disk refuses.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(f"{folder}/file", b"two ", b"parts")
+    ...     Path(folder, "file").read_bytes()
+    b'two parts'
+    """
     target = Path(path).resolve()  # of a link, the file it leads to
     temporary = target.with_name(f"{target.name}.tmp")  # always the same, so that killed runs leave one at most
     try:
@@ -48,8 +65,10 @@ def write_whole(path, *parts):
             file.flush()
             os.fsync(file.fileno())  # or the new name could reach the disk before the content
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:  # a full disk does not say for which file
+            error.filename = str(target)
         raise
     _sync_folder(target.parent)
 
@@ -68,7 +87,14 @@ def _sync_folder(folder):
 def read_checkpoint(path):
     """The dict that `write_checkpoint` was given, its tensors on the CPU.
 
-    Raises CheckpointError for a file that is cut off, damaged, of another format or from somewhere else.
+    Raises CheckpointError for a file that is cut off, damaged, of another format or from somewhere else, OSError where
+    it cannot be read.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_checkpoint(f"{folder}/run.pt", {"step": 3, "weights": torch.ones(2)})
+    ...     read_checkpoint(f"{folder}/run.pt")
+    {'step': 3, 'weights': tensor([1., 1.])}
     """
     content = Path(path).read_bytes()
     if not content.startswith(MAGIC):

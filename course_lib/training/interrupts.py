@@ -7,7 +7,13 @@ from contextlib import contextmanager
 
 
 class Interrupted(KeyboardInterrupt):
-    """A training that somebody stopped. In a notebook it is one line, not a page of the loop's inner workings."""
+    """A training that somebody stopped. In a notebook it is one line, not a page of the loop's inner workings.
+
+    kept: whether there is a checkpoint to go on from.
+
+    >>> print(Interrupted(step=30, steps=100, kept=True))
+    Training was interrupted after step 30 of 100. Run this cell again to go on from there.
+    """
 
     def __init__(self, step, steps, kept):
         after = "Run this cell again to go on from there." if kept else "Run this cell again to train from the start."
@@ -25,6 +31,10 @@ def held_interrupts(active=True):
     Whoever works in it looks at the list where stopping is safe, puts things in order and leaves; KeyboardInterrupt is
     raised at the end. A second interrupt is raised at once. Not active, outside of Python's main thread, and where
     somebody else handles interrupts, everything is as without it.
+
+    >>> with held_interrupts() as waiting:
+    ...     waiting  # nobody has interrupted
+    []
     """
     waiting = []
 

@@ -7,7 +7,11 @@ REDRAW_EVERY = 1.0  # seconds: a redraw costs about 0.05 s
 
 
 def in_notebook():
-    """True inside a kernel (Jupyter, nbclient, nbval); false in a terminal, in IPython's prompt and in tests."""
+    """True inside a kernel (Jupyter, nbclient, nbval); false in a terminal, in IPython's prompt and in tests.
+
+    >>> in_notebook()
+    False
+    """
     if "IPython" not in sys.modules:
         return False
     shell = sys.modules["IPython"].get_ipython()
@@ -41,6 +45,10 @@ def draw(history):
     """The curve of a `History` as PNG bytes: the loss on the left, metrics (if any) on the right.
 
     A metric called "loss" is that of held-out data, and stands on the left too.
+
+    >>> from types import SimpleNamespace
+    >>> draw(SimpleNamespace(losses=[3.0, 2.0, 1.0], metrics=[{"step": 3, "accuracy": 0.5}]))[1:4]
+    b'PNG'
     """
     from course_lib import figures
 

@@ -25,7 +25,13 @@ from .resuming import Run, fingerprint
 
 @dataclass
 class History:
-    """What happened. losses: one a step. metrics: one dict an evaluation, with its "step". seconds: wall time."""
+    """What happened. losses: one a step. metrics: one dict an evaluation, with its "step". seconds: wall time.
+
+    reached: whether training ended because its target was reached.
+
+    >>> History(losses=[2.0, 1.0]).steps
+    2
+    """
 
     losses: list = field(default_factory=list)
     metrics: list = field(default_factory=list)
@@ -42,6 +48,12 @@ def sequence_loss(model, batch, *, smoothing=0.0):
     """Loss of a teacher-forced model: how surprised it is by each real token of the target, in nats a token.
 
     smoothing: as in `label_smoothing_loss`; `functools.partial(sequence_loss, smoothing=0.1)` is a loss for `fit`.
+    Returns a 0-d tensor, from logits (B, T, V) and the batch's target (B, T).
+
+    >>> from course_lib.data.batches import make_batch
+    >>> uniform = lambda source, lengths, decoder_input: torch.zeros(*decoder_input.shape, 8)  # a guess among 8
+    >>> round(sequence_loss(uniform, make_batch([([4], [5, 6])])).exp().item(), 4)
+    8.0
     """
     logits = model(batch.source, batch.source_lengths, batch.decoder_input)  # (B, T, V)
     return label_smoothing_loss(logits, batch.target, smoothing, PAD)
@@ -53,7 +65,7 @@ def fit(model, batches, loss_fn, *, steps, seconds=None, lr=None, optimizer=None
     """Train `model` in place; return a History.
 
     batches: any iterable of batches, best without end; each is moved to the model's device by its `to`, if it has one.
-    loss_fn: function (model, batch) -> 0-d loss. steps: how many updates at most (two in smoke mode).
+    loss_fn: function (model, batch) -> loss (0-d). steps: how many updates at most (two in smoke mode).
     seconds: stop after the step in which so much wall time has passed, that of a run before it went on included. The
     numbers up to there are those of a run by steps.
     lr: the rate, a number (1e-3 unless given) or a function step -> rate, with steps from 1; it is the whole rate, for
@@ -75,6 +87,13 @@ def fit(model, batches, loss_fn, *, steps, seconds=None, lr=None, optimizer=None
     other processes draw other numbers for dropout than they would have.
     Raises ValueError for arguments that do not fit, CheckpointError (one of them) for a checkpoint that is damaged or
     of another run, FloatingPointError when the loss is no longer a finite number, Interrupted (a KeyboardInterrupt).
+
+    >>> model = torch.nn.Linear(1, 1)
+    >>> batches = [(torch.ones(4, 1), 3 * torch.ones(4, 1))] * 200
+    >>> history = fit(model, batches, lambda model, batch: (model(batch[0]) - batch[1]).square().mean(), steps=200,
+    ...               lr=0.1, progress=False)
+    >>> history.steps, round(model(torch.ones(1, 1)).item(), 1)
+    (200, 3.0)
     """
     rate = _rate(lr, optimizer)
     if optimizer is None:

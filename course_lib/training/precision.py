@@ -11,6 +11,9 @@ def autocast_dtype(device_type):
     CUDA: bfloat16 where the chip computes with it (float32's range, so small gradients survive), else float16.
     MPS: bfloat16 where torch has it there (macOS 14); float16 would need a scaler, which not every torch has there.
     The CPU: None. Few of them compute faster so, and none of the course's models is large enough to gain.
+
+    >>> autocast_dtype("cpu") is None
+    True
     """
     if device_type == "cuda":
         # Without `including_emulation` older chips, which only imitate bfloat16, would say yes.
@@ -21,7 +24,13 @@ def autocast_dtype(device_type):
 
 
 def autocast(device_type, dtype):
-    """A context in which torch gives each operation its type, `dtype` or float32. dtype None: nothing changes."""
+    """A context in which torch gives each operation its type, `dtype` or float32. dtype None: nothing changes.
+
+    >>> x = torch.ones(2, 2)
+    >>> with autocast("cpu", torch.bfloat16):
+    ...     print((x @ x).dtype, x.softmax(dim=-1).dtype)  # a sum in 16 bits would lose too much
+    torch.bfloat16 torch.float32
+    """
     return nullcontext() if dtype is None else torch.autocast(device_type, dtype=dtype)
 
 
@@ -30,5 +39,9 @@ def gradient_scaler(device_type, dtype):
 
     It multiplies the loss before the gradients are taken and divides them again; a step whose gradients overflow is
     left out and the factor made smaller. For any other dtype all its methods hand on what they get.
+
+    >>> scaler = gradient_scaler("cpu", torch.bfloat16)
+    >>> scaler.is_enabled(), scaler.scale(torch.tensor(2.0)).item()
+    (False, 2.0)
     """
     return torch.amp.GradScaler(device_type, enabled=dtype == torch.float16)

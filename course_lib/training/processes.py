@@ -17,7 +17,11 @@ from course_lib.data.vocabulary import PAD
 
 
 class Processes(NamedTuple):
-    """rank: which one this is, from 0. count: how many there are. device: that of this one."""
+    """rank: which one this is, from 0. count: how many there are. device: that of this one.
+
+    >>> Processes(rank=0, count=2, device=torch.device("cpu")).count
+    2
+    """
 
     rank: int
     count: int
@@ -29,6 +33,9 @@ def this_process(device):
 
     device: the one that was picked; with CUDA each process of a machine gets a chip of its own. Raises ValueError where
     there are fewer chips than processes, and for a kind of device on which processes cannot share their gradients.
+
+    >>> this_process(torch.device("cpu"))[:2]  # this one is alone
+    (0, 1)
     """
     count = int(os.environ.get("WORLD_SIZE", 1))
     if count == 1:
@@ -48,7 +55,12 @@ def this_process(device):
 
 @contextmanager
 def joined(processes):
-    """Meet the others, where there are some; part from them at the end."""
+    """Meet the others, where there are some; part from them at the end.
+
+    >>> with joined(Processes(0, 1, torch.device("cpu"))):
+    ...     distributed.is_initialized()  # nobody to meet
+    False
+    """
     if processes.count == 1:
         yield
         return
@@ -63,17 +75,31 @@ def joined(processes):
 
 @dataclass(frozen=True)
 class Part:
-    """One process's rows of a batch. weight: of their loss, so that its mean over processes is that of all tokens."""
+    """One process's rows of a batch. weight: of their loss, so that its mean over processes is that of all tokens.
+
+    >>> from course_lib.data.batches import make_batch
+    >>> part = Part(make_batch([([4], [5])]), weight=0.5)
+    >>> part.to("cpu").weight
+    0.5
+    """
 
     batch: Batch
     weight: float
 
     def to(self, device):
+        """The same part with its batch on `device`."""
         return Part(self.batch.to(device), self.weight)
 
 
 def part_of(batch, rank, count):
-    """Rows rank, rank + count, ... of a batch, which has at least `count`."""
+    """Rows rank, rank + count, ... of a batch, which has at least `count`: (B, S) to (⌈(B - rank) / count⌉, S).
+
+    >>> from course_lib.data.batches import make_batch
+    >>> batch = make_batch([([4], [4]), ([5], [5, 5, 5]), ([6], [6, 6, 6])])  # 2, 4 and 4 tokens with their ends
+    >>> part = part_of(batch, rank=0, count=2)
+    >>> part.batch.source.tolist(), part.weight  # 6 of 10 tokens, where an even part has 5
+    ([[4], [6]], 1.2)
+    """
     rows = slice(rank, None, count)
     own = Batch(batch.source[rows], batch.source_lengths[rows], batch.target[rows], batch.decoder_input[rows])
     tokens, all_tokens = (int((each.target != PAD).sum()) for each in (own, batch))
@@ -84,7 +110,7 @@ def loss_together(loss_fn):
     """A loss (model, `Part`) of a loss (model, batch) that is a mean over tokens. Each process gets the value of all.
 
     `DistributedDataParallel` takes the mean of the gradients, so each process's loss counts by its share of the tokens:
-    a mean of means would give a token in a short part more weight.
+    a mean of means would give a token in a short part more weight. The loss that is returned works inside of `joined`.
     """
 
     def loss(model, part):
@@ -100,6 +126,9 @@ def is_late(passed, seconds, together=False, device=None):
     """Whether the time is over, seconds None: never. passed: seconds so far.
 
     together: there are several processes, which all go by the clock of the first, or one would wait for the others.
+
+    >>> is_late(59.0, 60), is_late(60.0, 60), is_late(1e9, None)
+    (False, True, False)
     """
     if seconds is None:
         return False

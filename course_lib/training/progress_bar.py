@@ -11,7 +11,11 @@ from .live_curve import in_notebook
 def progress_bar(steps, wanted):
     """tqdm's bar over `steps`, a mere counter where they are None.
 
-    It shows nothing in CI, in smoke mode, and where the output goes to a file.
+    It shows nothing in CI, in smoke mode, and where the output goes to a file. wanted False: it never shows.
+
+    >>> with progress_bar(10, wanted=False) as bar:
+    ...     bar.total, bar.disable
+    (10, True)
     """
     from tqdm.auto import tqdm
 

@@ -19,6 +19,12 @@ class Run:
 
     history: a `training.History`. settings: {name: value}, what makes it this run and no other; those of the optimiser
     are added here. rank: which process this is, where several train together. Only the first one saves.
+
+    >>> from types import SimpleNamespace
+    >>> model, history = torch.nn.Linear(2, 1), SimpleNamespace(steps=1, losses=[0.5], metrics=[], seconds=1.0)
+    >>> run = Run(model, torch.optim.SGD(model.parameters()), None, torch.device("cpu"), None, history, {"seed": 0})
+    >>> run.settings["seed"], run.settings["optimizer"], run.settings["parameter 0 of group 0"]
+    (0, 'SGD', 'weight')
     """
 
     model: torch.nn.Module
@@ -35,7 +41,10 @@ class Run:
         self.settings = self.settings | _settings_of(self.optimizer, self.model, without_rate=self.rate is not None)
 
     def save(self, path, batch):
-        """Write what there is after a step. batch: the last one that was drawn, before it is moved to a device."""
+        """Write what there is after a step. batch: the last one that was drawn, before it is moved to a device.
+
+        Errors as in `write_checkpoint`.
+        """
         if self.rank != 0:
             return
         state = {
@@ -78,7 +87,14 @@ class Run:
 
 
 def fingerprint(batch):
-    """SHA-256 of the tensors, numbers and strings in a batch, inside of lists, tuples, dicts and dataclasses too."""
+    """SHA-256 of the tensors, numbers and strings in a batch, inside of lists, tuples, dicts and dataclasses too.
+
+    Returns 64 hexadecimal digits. Tensors count by type, shape and values, on any device.
+
+    >>> one, same, other = ([torch.tensor(ids), "a"] for ids in ([1, 2], [1, 2], [1, 3]))
+    >>> fingerprint(one) == fingerprint(same), fingerprint(one) == fingerprint(other)
+    (True, False)
+    """
     digest = hashlib.sha256()
 
     def add(part):
