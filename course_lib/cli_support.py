@@ -26,13 +26,13 @@ def pick(name, table, kind):
 
 @contextmanager
 def known():
-    """End with status 2 and one line where a lesson, an exercise or whatever else was named is unknown."""
-    from course_lib.authoring.catalogue import UnknownLesson
+    """End with status 2 and one line where whatever was named is unknown, or a lesson's source cannot be read."""
+    from course_lib.authoring.catalogue import SourceError, UnknownLesson
     from course_lib.exercises import UnknownExercise
 
     try:
         yield
-    except (UnknownLesson, UnknownExercise, UnknownName) as error:
+    except (UnknownLesson, UnknownExercise, UnknownName, SourceError) as error:
         fail(str(error))
 
 

@@ -85,7 +85,7 @@ def test_the_end_token_is_shown_and_is_no_part_of_the_text():
     cut = translate(model, "친구가 자", KOREAN, ENGLISH, max_length=3)
     assert cut.target == found.target[:3] and cut.text == found.text
     assert cut.cross.shape[2] == len(cut.probability) == 3
-    torch.testing.assert_close(cut.cross, found.cross[:, :, :3])
+    torch.testing.assert_close(cut.cross, found.cross[:, :, :3], rtol=1e-5, atol=1e-6)  # the models compute in float32
 
 
 def test_a_text_starts_with_a_capital_and_stops_at_the_end():

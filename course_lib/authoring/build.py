@@ -9,7 +9,6 @@ lesson anew, after a change of the library say, delete its solution notebook fir
 
 import copy
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,7 @@ import nbformat
 from .catalogue import SourceError, UnknownLesson, lesson, lessons
 from .files import write_whole
 from .outputs import clean
-from .source import BEGIN, END, read_notebook
+from .source import BEGIN, END, called, read_notebook
 
 STUB = 'raise NotImplementedError("your code here")'  # the text is course_lib.checking.observe.STUB_TEXT
 LIMIT = 120  # seconds for all cells of one solution notebook
@@ -35,7 +34,7 @@ def build(one, say=print):
     """Write both notebooks of a lesson; files whose bytes would not change are left alone.
 
     A learner notebook that holds answers is copied to `notebooks/backup/` first. Raises SourceError and BuildError,
-    and then nothing is written.
+    and then nothing is written; OSError where the disk refuses, and then no file is half-written.
     """
     plain = read_notebook(one)
     solved = with_stored_outputs(plain, one.solution)
@@ -60,7 +59,7 @@ def main(keys):
     for one in chosen:
         try:
             build(one)
-        except (SourceError, BuildError) as error:
+        except (SourceError, BuildError, OSError) as error:
             failed = True
             print(f"{one.name}: not built: {error}", file=sys.stderr)
     return int(failed)
@@ -99,19 +98,19 @@ def execute(plain, one):
         record_timing=False,
         coalesce_streams=True,
         resources={"metadata": {"path": str(one.source.parent)}},
-        on_cell_execute=lambda cell, cell_index: running.append(cell.id),
+        on_cell_execute=lambda cell, cell_index: running.append(called(cell)),
     )
     with tempfile.TemporaryDirectory() as home:
         try:
             client.execute(env=kernel_environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         except CellExecutionError as error:
-            raise BuildError(f"{one.source.name}: cell {running[-1]} raised {error.ename}: {error.evalue}") from error
+            raise BuildError(f"{one.source.name}: {running[-1]} raised {error.ename}: {error.evalue}") from error
         except CellTimeoutError as error:
             raise BuildError(
-                f"{one.source.name}: the cells together took longer than {LIMIT} s; it stopped in cell {running[-1]}"
+                f"{one.source.name}: the cells together took longer than {LIMIT} s; it stopped in {running[-1]}"
             ) from error
         except DeadKernelError as error:
-            raise BuildError(f"{one.source.name}: the kernel died in cell {running[-1]}") from error
+            raise BuildError(f"{one.source.name}: the kernel died in {running[-1]}") from error
     for cell, before in zip(solved.cells, plain.cells, strict=True):
         cell.metadata = copy.deepcopy(before.metadata)
         if cell.cell_type == "code":
@@ -177,7 +176,7 @@ def back_up(path):
     target, number = folder / f"{stamp}.ipynb", 2
     while target.exists():
         target, number = folder / f"{stamp}-{number}.ipynb", number + 1
-    shutil.copy2(path, target)
+    write_whole(target, path.read_bytes())
     return target
 
 

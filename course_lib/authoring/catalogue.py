@@ -103,14 +103,15 @@ def read_lesson(path):
     header = read_source(path, path.stat().st_mtime_ns).metadata.get("course")
     if not isinstance(header, dict):
         raise SourceError(f"{path.name}: the header has no `course:` under `jupyter:`")
-    for key, (wanted, holds) in HEADER.items():
-        if key not in header:
-            raise SourceError(f"{path.name}: the header lacks `{key}`, {wanted}")
-        if not holds(header[key]):
-            raise SourceError(f"{path.name}: `{key}` in the header must be {wanted}, got {header[key]!r}")
-    unknown = sorted(set(header) - set(HEADER))
-    if unknown:
-        raise SourceError(f"{path.name}: the header has an unknown key `{unknown[0]}`; known are {', '.join(HEADER)}")
+    wrong = [f"lacks `{key}` ({wanted})" for key, (wanted, _) in HEADER.items() if key not in header]
+    wrong += [
+        f"must give `{key}` {wanted}, got {header[key]!r}"
+        for key, (wanted, holds) in HEADER.items()
+        if key in header and not holds(header[key])
+    ]
+    wrong += [f"has an unknown key `{key}` (known are {', '.join(HEADER)})" for key in header if key not in HEADER]
+    if wrong:
+        raise SourceError(f"{path.name}: the header {'; '.join(wrong)}")
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in header.items()}
     return Lesson(
         number=int(match[1]),

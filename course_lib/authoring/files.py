@@ -4,7 +4,16 @@ import os
 
 
 def write_whole(path, data):
-    """Write a file whole or not at all. data: bytes, or text, as UTF-8 with `?` for what has no such form."""
+    """Write a file whole or not at all. data: bytes, or text, as UTF-8 with `?` for what has no such form.
+
+    Raises OSError, which names the file; it is as before then, and nothing half-written is left beside it.
+    """
     partial = path.with_name(f".{os.getpid()}.partial")
-    partial.write_bytes(data if isinstance(data, bytes) else data.encode("utf-8", errors="replace"))
-    os.replace(partial, path)
+    try:
+        partial.write_bytes(data if isinstance(data, bytes) else data.encode("utf-8", errors="replace"))
+        os.replace(partial, path)
+    except BaseException as error:
+        partial.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:  # a full disk does not say for which file
+            error.filename = str(path)
+        raise

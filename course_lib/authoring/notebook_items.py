@@ -30,15 +30,19 @@ class Failure(Exception):
 
 
 class NotebookFile(IPyNbFile):
-    """One notebook. cells: its code cells as items. done: how many of them ran. stopped: why no more can run."""
+    """One notebook. cells: its code cells as items. done: how many of them ran. stopped: why no more can run.
+
+    refused: why no kernel started, until a cell has said so.
+    """
 
     memory = None
+    refused = None
     stopped = None
     done = 0
     cells = ()
 
     def setup(self):
-        """Start the kernel.
+        """Start the kernel; where none starts, the first cell fails and says why.
 
         Answers that pass are remembered only where a learner's notebook is checked (`--nbval-lax`); otherwise the
         memory of the course is an empty folder, so that every run sees the same.
@@ -51,7 +55,10 @@ class NotebookFile(IPyNbFile):
             self.memory = tempfile.TemporaryDirectory()
             environment = kernel_environment(self.memory.name, smoke=bool(option.course_expect))
         name = CURRENT_ENV_KERNEL_NAME if option.nbval_current_env else option.nbval_kernel_name
-        self.kernel = Kernel(name, str(self.path.parent), option.nbval_kernel_startup_timeout, environment)
+        try:
+            self.kernel = Kernel(name, str(self.path.parent), option.nbval_kernel_startup_timeout, environment)
+        except Exception as error:  # no loopback, no room, no right to write: jupyter_client lets all of it through
+            self.refused = f"no kernel started for this notebook: {type(error).__name__}: {error}"
         self.setup_sanitize_files()
 
     def teardown(self):
@@ -137,6 +144,9 @@ class NotebookCell(IPyNbCell):
 
     def run_cell(self):
         """Run the cell and note status, message and diagnosis."""
+        if self.parent.refused:
+            self.parent.stopped, self.parent.refused = self.parent.refused, None
+            return self.note("kernel did not start", self.parent.stopped)
         if not self.parent.stopped and not self.parent.kernel.is_alive():
             self.parent.stopped = "the kernel died after an earlier cell"
         if self.parent.stopped:
@@ -248,7 +258,7 @@ class Memory(pytest.Item):
     peak, on_gpu = None, False
 
     def runtest(self):
-        self.peak = self.parent.kernel.peak_memory()
+        self.peak = self.parent.kernel.peak_memory() if self.parent.kernel else None
         if self.peak is None:
             raise Failure("the memory of its kernel cannot be measured: it is gone")
         self.on_gpu = self.parent.kernel.on_gpu()

@@ -55,8 +55,7 @@ def make_cell(cell, seen, lesson):
     exercise, role, tags = given.pop("exercise", None), given.pop("role", None), given.pop("tags", [])
 
     def refuse(what):
-        first = (cell.source.splitlines() or ["(empty)"])[0]
-        raise SourceError(f"{lesson.source.name}: the cell that starts with `{first}` {what}")
+        raise SourceError(f"{lesson.source.name}: {called(cell)} {what}")
 
     if given:
         refuse(f"has unknown metadata `{sorted(given)[0]}`; known are exercise, role and tags")
@@ -92,6 +91,11 @@ def make_cell(cell, seen, lesson):
     if cell.cell_type == "code":
         new.update(execution_count=None, outputs=[])
     return new
+
+
+def called(cell):
+    """A cell as its author finds it in the source, which has no ids."""
+    return f"the cell that starts with `{(cell.source.splitlines() or ['(empty)'])[0]}`"
 
 
 def answer_fault(source, exercise):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from . import assignment as assignments
 from .collecting.submissions import collect
+from .reporting.tables import graded_before, write_all
 from .run import GRADER_FAILED, grade_all, key_of
 from .sandbox import SandboxError, bubblewrap_works, protections
 
@@ -34,7 +35,8 @@ def main(path, out, *, assignment=None, roster=None, student=None, jobs=None, da
     """
     try:
         # Absolute, since the workers of a cluster have working folders of their own.
-        _grade(Path(path).absolute(), Path(out).absolute(), assignment, roster, student, jobs, dask, secret, trust)
+        path, out = Path(os.path.abspath(path)), Path(os.path.abspath(out))
+        _grade(path, out, assignment, roster, student, jobs, dask, secret, trust)
     except BrokenExecutor:
         print(f"course: {ENDED}", file=sys.stderr)
         return 1
@@ -53,6 +55,9 @@ def _grade(path, out, assignment, roster, student, jobs, dask, secret, trust):
         raise GradeError(
             f"no assignment.json was found beside {path}: give the folder that `course release` wrote with --assignment"
         )
+    before = graded_before(out)
+    if before and before[0] != what.name:
+        raise GradeError(f"{out} holds the reports of {before[0]}: give {what.name} a folder of its own with --out")
     out.mkdir(parents=True, exist_ok=True)
     kept = out / ".grading"
     kept.mkdir(exist_ok=True)
@@ -129,7 +134,6 @@ def _write(out, what, reports, said):
     from rich.table import Table
 
     from .reporting.class_report import ranked_mistakes
-    from .reporting.tables import write_all
 
     write_all(out, what, reports, said)
     console = Console()
@@ -138,7 +142,9 @@ def _write(out, what, reports, said):
         table.add_column(column)
     for count, exercise, mistake in ranked_mistakes(reports)[:10]:
         table.add_row(str(count), exercise, mistake)
-    console.print(table)
+    console.print(table if table.rows else f"{what.name}: {len(reports)} students, none of whom made a known mistake")
+    if lacking := sum(bool(report.trouble) for report in reports):
+        console.print(f"not everything could be graded of {lacking}: see the end of class_report.html", highlight=False)
     for sentence in said:
         console.print(sentence, style=None if not sentence.startswith("NOT") else "red", highlight=False)
     console.print(f"grades.csv, grades.json, feedback/ and class_report.html are in {out}", highlight=False)

@@ -120,7 +120,9 @@ class Room:
             ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)  # our memory is no file that an answer can open
         self.control, theirs = socket.socketpair()
         work = Path(tempfile.mkdtemp(prefix="work-", dir=self.folder))
-        inside = [sys.executable, "-s", "-P", "-m", "course_lib.grading.inside", str(theirs.fileno())]
+        # Behind bubblewrap the environment stands at its real place; its python, a link itself, is not followed.
+        python = os.path.join(os.path.realpath(os.path.dirname(sys.executable)), os.path.basename(sys.executable))
+        inside = [python, "-s", "-P", "-m", "course_lib.grading.inside", str(theirs.fileno())]
         if self.bubblewrap:
             command = [*bubblewrap(self.folder / "course_lib"), *inside, "1"]
         else:

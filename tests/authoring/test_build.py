@@ -118,8 +118,9 @@ def test_a_lesson_that_does_not_run_is_not_written(tmp_path, built, monkeypatch,
     one = copy_of(built, tmp_path, f"{CELLS[:EXPERIMENT]}# %%\n{cell}\n")
     before = contents(one)
     monkeypatch.setattr(building, "LIMIT", 3)
-    with pytest.raises(BuildError, match=f"07_small.py: .*{reason}|07_small.py.*{reason}"):
+    with pytest.raises(BuildError, match=f"07_small.py: .*{reason}|07_small.py.*{reason}") as raised:
         build(one)
+    assert f"the cell that starts with `{cell}`" in str(raised.value)
     assert contents(one) == before
 
 

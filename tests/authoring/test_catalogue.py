@@ -35,6 +35,12 @@ def test_a_wrong_value_is_named_with_its_file(tmp_path, key, value):
         lessons(tmp_path)
 
 
+def test_everything_that_a_header_lacks_is_told_at_once(tmp_path):
+    write_lesson(tmp_path, title=None, minutes=None, outcomes="x", titel="x")
+    with pytest.raises(SourceError, match=r"lacks `title`.*lacks `minutes`.*`outcomes`.*unknown key `titel`"):
+        lessons(tmp_path)
+
+
 def test_two_lessons_of_one_number(tmp_path):
     write_lesson(tmp_path)
     write_lesson(tmp_path, name="07_other")

@@ -50,6 +50,18 @@ def test_a_cell_that_cannot_be_interrupted(tmp_path, capsys):
     assert all("1 s" in row["message"] for row in rows)
 
 
+def test_a_kernel_that_does_not_start_says_why_and_once(tmp_path, capsys, monkeypatch):
+    (tmp_path / "ipykernel_launcher.py").write_text("raise SystemExit(3)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    status, rows, _ = run(tmp_path, capsys, *RIGHT, code("1"))
+    assert status == 1
+    assert [(row["exercise"], row["status"]) for row in rows] == [
+        ("softmax", "not run"),
+        (None, "kernel did not start"),
+    ]
+    assert all("no kernel started for this notebook: RuntimeError: Kernel died" in row["message"] for row in rows)
+
+
 def test_an_unreadable_notebook(tmp_path, capsys):
     path = tmp_path / "broken.ipynb"
     path.write_text("<<<<<<< mine")

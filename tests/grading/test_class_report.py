@@ -82,6 +82,15 @@ def test_flags_and_copies_stand_with_their_sources_and_the_caution():
     assert "cell 7 is cut off" in page.text
 
 
+def test_who_could_not_be_graded_stands_with_name_and_reason():
+    other = "no notebook of this assignment: 03_luong.ipynb"
+    marks = (mark("softmax", "not graded", message="nothing was handed in for this lesson"),)
+    report = Report("k9", "김하나", notes=(other, "a cell was moved"), trouble="nothing for lesson 0", marks=marks)
+    text = harmless(class_report(ASSIGNMENT, [report], PROTECTIONS)).text
+    told = text[text.index("What could not be graded") :]
+    assert "김하나" in told and f"nothing for lesson 0; {other}" in told and "a cell was moved" not in told
+
+
 def test_the_head_says_what_and_how_it_was_graded():
     page = harmless(TEXT)
     assert "attention" in page.text and PROTECTIONS[0] in page.text

@@ -49,6 +49,23 @@ def test_follow_through_and_repairs_and_trouble_are_said():
     assert "the name was mended" in page.text and "cut off" in page.text
 
 
+def test_who_handed_in_something_else_reads_what_is_graded():
+    lacking = mark("softmax", "not graded", message="nothing was handed in for this lesson")
+    other = "no notebook of this assignment: 03_luong.ipynb"
+    page = page_of(lacking, trouble="00_start_here: nothing was handed in for this lesson", notes=(other,))
+    assert f"{other}." in page.text and "What is graded: 00_start_here.ipynb, 05_self" in page.text
+    assert "it costs nothing" not in page.text
+    page = page_of(mark("softmax"), notes=(other,))  # nothing lacks: a file too many is a note
+    assert "it costs nothing" in page.text and other in page.text and "What is graded" not in page.text
+    page = page_of(mark("softmax", "not graded", message="the grader failed"), trouble="the grader failed")
+    assert "What is graded" not in page.text
+
+
+def test_parts_are_listed_only_where_one_holds():
+    page = page_of(mark("causal_mask", "too slow", aspects={"values": False, "shape": False}))
+    assert "too slow" in page.text and "What holds already" not in page.text
+
+
 def test_no_flag_and_nobody_else_is_on_it():
     everyone = {one for report in REPORTS for one in (report.student, report.name) if one}
     for report in REPORTS:

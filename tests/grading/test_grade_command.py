@@ -74,12 +74,21 @@ def test_a_class_is_graded(term, graded):
     status, said = graded
     assert status == 0, said
     assert "first_axis_always" in said and "class_report.html" in said
+    assert "not everything could be graded of 2" in said
     rows = table(term)
     assert [rows[student]["total"] for student in ("ada", "bo", "cy", "di")] == ["4", "0", "0", "0"]
     assert "first_axis_always" in rows["bo"]["softmax: reason"]
     assert "00_start_here.ipynb" in rows["cy"]["remarks"] and "nothing was handed in" in rows["di"]["remarks"]
     assert rows["ada"]["name"] == "'=Ada"
     assert {path.name for path in (term / "out" / "feedback").iterdir()} == {f"{one}.html" for one in rows}
+
+
+def test_another_assignment_does_not_take_the_place_of_the_reports(term, graded):
+    before = files(term / "out")
+    assert course("release", "0", "--name", "hw2", "--out", term / "course")[0] == 0
+    status, said = course("grade", term / "in.zip", "--assignment", term / "course/release/hw2", "--out", term / "out")
+    assert status == 1 and "holds the reports of hw1: give hw2 a folder of its own with --out" in said
+    assert files(term / "out") == before
 
 
 def test_the_secret_is_the_instructors_alone(term, graded):

@@ -28,6 +28,8 @@ def test_usual_files(tmp_path, encoding, delimiter, end):
         ("id,first_name,last_name,email\nx1,Ann,Lee,a@b\n", ("x1", "Ann Lee")),  # nbgrader
         ("First name,Surname,ID number,Email address\nAnn,Lee,x1,a@b\n", ("x1", "Ann Lee")),  # Moodle
         ('Student,ID,SIS Login ID,Section\n    Points Possible,,,\n"Lee, Ann",77,al,1\n', ("77", "Lee, Ann")),  # Canvas
+        ("student,name,email,id\nx1,Ann,a@b,9001\n", ("x1", "Ann")),
+        ("student,first_name,last_name,id\nx1,Ann,Lee,9001\n", ("x1", "Ann Lee")),
         ("student\nx1\n", ("x1", "")),
         ("ID;Name\nx/1;=cmd()\n", ("x_1", "=cmd()")),
     ],

@@ -45,6 +45,16 @@ def test_a_row_a_student_with_a_reason_for_each_fail():
     assert rows([Report("none")])[0]["softmax: outcome"] == "not graded"
 
 
+def test_pages_of_who_is_no_longer_in_the_class_go(tmp_path):
+    write_all(tmp_path, ASSIGNMENT, [Report("1001", "Ann"), Report("1002", "Bo")], PROTECTIONS)
+    (tmp_path / "feedback" / "letter.html").write_text("the instructor's own")
+    write_all(tmp_path, ASSIGNMENT, [Report("ann", "Ann"), Report("1002", "Bo")], PROTECTIONS)
+    assert {path.name for path in (tmp_path / "feedback").iterdir()} == {"ann.html", "1002.html", "letter.html"}
+    (tmp_path / "grades.json").write_text("{ cut off")
+    write_all(tmp_path, ASSIGNMENT, [Report("ann", "Ann")], PROTECTIONS)
+    assert (tmp_path / "feedback" / "1002.html").exists()
+
+
 def test_a_reason_is_the_mistake_the_law_the_first_line_or_what_stood_in():
     assert reason(wrong("softmax", "no_maximum")) == "no_maximum"
     assert reason(mark("softmax", "wrong", message="a\nb", law="rows sum to 1")) == "rows sum to 1"

@@ -52,6 +52,16 @@ def outcome(room, source, own=()):
     return judge(exercises.get("padding_mask"), work, room, 5, {}, {}).outcome
 
 
+def test_an_environment_that_is_reached_through_a_link_is_found(tmp_path, monkeypatch):
+    """As where home folders are links to another disk, or where Python is started as `../env/bin/python`."""
+    link = tmp_path / "env"
+    link.symlink_to(Path(sys.executable).parent.parent)
+    for python in (link / "bin" / Path(sys.executable).name, Path(os.path.relpath(sys.executable))):
+        monkeypatch.setattr(sys, "executable", str(python))
+        with Room(NAMES, bubblewrap=bubblewrap_works()) as room:
+            assert is_right(room)
+
+
 def is_right(room):
     return outcome(room, RIGHT).status == PASSED
 

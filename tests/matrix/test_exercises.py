@@ -43,3 +43,15 @@ def test_tolerances_lie_between_rounding_and_the_smallest_mistake(name):
                 visible = [d for d in apart if d > SINGLE]
                 # Some mistakes show in gradients or changed arguments alone; the matrix covers those.
                 assert not visible or max(visible) > 100 * SINGLE, mistake.name
+
+
+@pytest.mark.parametrize("name", exercises.names())
+def test_no_mistake_fails_by_a_slip_of_its_author(name):
+    """A mistake that raises is named by what it raises, so the matrix takes a misspelt name for a mistake."""
+    exercise = exercises.get(name)
+    function = as_function if exercise.is_module else (lambda answer: answer)
+    cases, _ = expected(exercise, 0)
+    with quiet(), exact(0):
+        for mistake in exercise.mistakes:
+            kinds = {seen.raised.kind for seen in run_mistake(function(mistake.wrong), cases, 0) if seen.raised}
+            assert not kinds & {"NameError", "UnboundLocalError", "AttributeError", "ImportError"}, mistake.name

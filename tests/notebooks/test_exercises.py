@@ -39,13 +39,15 @@ def test_every_concept_of_the_lesson_has_its_place(built):
     prose = [cell.source for cell in built.learner.cells if cell.cell_type == "markdown"]
     found = {anchor for text in prose for anchor in ANCHOR.findall(text)}
     everywhere = set(re.findall(r"concept:\s*([\w-]+)", built.lesson.source.read_text(encoding="utf-8")))
-    missing = {key: text for key, text in CONCEPTS[built.lesson.number].items() if key not in found}
+    number = built.lesson.number
+    assert number in CONCEPTS, f"concepts.yaml has no section `{number}:` for this lesson"
+    missing = {key: text for key, text in CONCEPTS[number].items() if key not in found}
     assert not missing
     assert everywhere == found, "an anchor is misspelt, or stands outside the prose"
-    assert found <= KNOWN
+    assert found <= KNOWN, f"not in concepts.yaml: {sorted(found - KNOWN)}"
 
 
 def test_concepts_are_listed_once():
-    assert set(CONCEPTS) == set(range(13))
+    assert set(CONCEPTS) == {one.number for one in lessons()}, "a section for each lesson, and no other"
     assert sum(map(len, CONCEPTS.values())) == len(KNOWN)
     assert all(re.fullmatch(rf"(L{number}|E)-[a-z0-9-]+", key) for number, keys in CONCEPTS.items() for key in keys)

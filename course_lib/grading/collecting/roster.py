@@ -31,8 +31,9 @@ class Student:
 def read_roster(path):
     """The students, in the order of the file: a list of Student. Raises BadRoster and OSError.
 
-    A column `id` or `student` holds the id; `name`, or first and last names, the name; all others (email, user name,
-    the number in a learning platform) serve to match what was handed in. Comma, semicolon or tab; any usual encoding.
+    A column `student` or `id` holds the id: `student` where another column has the names, since in Canvas's lists it is
+    the name. `name`, or first and last names, is the name; all others (email, user name, the number in a learning
+    platform) serve to match what was handed in. Comma, semicolon or tab; any usual encoding.
     """
 
     def refuse(line, what):
@@ -93,7 +94,8 @@ def headings(cells, refuse):
 
 def student_of(row):
     """{heading: value} -> Student."""
-    column = next(name for name in ID_COLUMNS if name in row)
+    named = "name" in row or any(last in row and first in row for last, first in PARTS)
+    column = "student" if named and "student" in row else next(name for name in ID_COLUMNS if name in row)
     name = next((row[one] for one in NAME_COLUMNS if row.get(one) and one != column), "")
     for last, first in PARTS:
         if not name and last in row and first in row:

@@ -4,14 +4,17 @@ from pathlib import Path
 
 from ..records import Submission
 from .handed_in import NothingToCollect, in_folder, in_zip
-from .matching import match
+from .matching import OTHER_NOTEBOOKS, match
 from .names import safe_name, unique
 from .roster import BadRoster, Roster, read_roster
 from .students import owner_of, students_folder
 
-__all__ = ["BadRoster", "NothingToCollect", "collect", "match", "safe_name"]
+__all__ = [
+    "NOTHING", "NO_NOTEBOOK", "OTHER_NOTEBOOKS", "BadRoster", "NothingToCollect", "collect", "match", "safe_name",
+]  # fmt: skip
 
 NOTHING = "nothing was handed in"
+NO_NOTEBOOK = "no notebook among what was handed in"
 FILES_LIMIT = 200  # notebooks of one student
 NOTES_LIMIT = 20
 
@@ -76,7 +79,7 @@ def submission(student, name, handed_in):
     if not pairs:
         notes.append(NOTHING)
     elif not files:
-        notes.append(f"no notebook among what was handed in: {', '.join(others[:5])}" if others else NOTHING)
+        notes.append(f"{NO_NOTEBOOK}: {', '.join(others[:5])}" if others else NOTHING)
     if len(files) > FILES_LIMIT:
         notes.append(f"{len(files)} notebooks were handed in; the first {FILES_LIMIT} are looked at")
     return Submission(student, name, tuple(files[:FILES_LIMIT]), tuple(dict.fromkeys(notes))[:NOTES_LIMIT])

@@ -50,6 +50,9 @@ def _repaired(path, lesson, exercises):
     notebook = opened(path, lesson)
     own = own_cells(notebook)
     answers = {name: answer(notebook, own, name) for name in exercises}
+    if deleted := [name for name in exercises if last_check(notebook.sources, notebook.found, name) is None]:
+        check, were = ("check", "was") if len(deleted) == 1 else ("checks", "were")
+        notebook.notes.append(f"the {check} of {enumerated(deleted)} {were} deleted")
     cells = tuple(cell for i in sorted(own) for cell in own[i])
     return Work(lesson.name, cells, answers, shown(path), tuple(dict.fromkeys(notebook.notes)))
 
@@ -109,10 +112,13 @@ def answer(notebook, own, name):
     """The cells that define an exercise as it counts. Adds to the notes."""
     sources, found, fresh, notes = notebook.sources, notebook.found, notebook.fresh, notebook.notes
     check = last_check(sources, found, name)
-    if check is None:
-        notes.append(f"the check of {name} was deleted")
     at, attempts = counting(sources, found, fresh, name)
     if len(attempts) > 1:
-        cells = " and ".join(filter(None, [", ".join(str(i + 1) for i in attempts[:-1]), str(attempts[-1] + 1)]))
+        cells = enumerated([str(i + 1) for i in attempts])
         notes.append(f"{name}: defined in cells {cells}; cell {at + 1} counts")
     return () if at is None else standing(own, name, at, attempts, check, set(notebook.lesson.exercises))
+
+
+def enumerated(words):
+    """["a", "b", "c"] -> "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -11,7 +11,7 @@ from statistics import mean, median
 from markupsafe import Markup, escape
 
 from .copies import near_copies
-from .pages import KINDS, LONGEST_SOURCE, NOT_GRADED, harmless, kind_of, one_line, page_names, render
+from .pages import KINDS, LONGEST_SOURCE, NOT_GRADED, harmless, kind_of, one_line, page_names, render, trouble_of
 
 BINS = 10
 MOST_LINES = 300  # of a source beside another one
@@ -26,8 +26,8 @@ def class_report(assignment, reports, protections, copies=None):
         "class_report.html", assignment=assignment, reports=reports, protections=protections, summary=summary(reports),
         mistakes=mistakes(reports), difficulty=difficulty(assignment, reports), unexplained=unexplained(reports),
         handed=handed_over(reports), copies=[shown(one) for one in copies[:MOST_GROUPS]], all_copies=len(copies),
-        troubles=[report for report in reports if report.trouble], bins=distribution(reports),
-        pages=page_names(reports),
+        troubles=[(report, trouble_of(report)) for report in reports if report.trouble],
+        bins=distribution(reports), pages=page_names(reports),
     )  # fmt: skip
 
 

@@ -6,7 +6,8 @@ It has no expected value, nothing of other students, and no flag.
 import re
 from dataclasses import replace
 
-from .pages import kind_of, render
+from ..collecting.submissions import NOTHING
+from .pages import NOT_GRADED, kind_of, render, trouble_of, why_missing
 
 SHORT = 3  # characters; a shorter name is found in any text
 
@@ -18,8 +19,14 @@ def feedback_page(assignment, report, others=()):
     is for the instructor and left out.
     """
     report = replace(report, notes=without(report.notes, {*others} - {report.student, report.name}))
+    trouble, missing = trouble_of(report), why_missing(report.notes) if report.trouble else ()
+    notes = [note for note in report.notes if note not in missing]
     passed = sum(kind_of(mark) == "passed" for mark in report.marks)
-    return render("feedback.html", assignment=assignment, report=report, passed=passed)
+    lacking = any(kind_of(mark) == NOT_GRADED and mark.message.startswith(NOTHING) for mark in report.marks)
+    return render(
+        "feedback.html", assignment=assignment, report=report, passed=passed, lacking=lacking, trouble=trouble,
+        notes=notes,
+    )  # fmt: skip
 
 
 def without(notes, names):

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from ..collecting.names import safe_name, unique
+from ..collecting.submissions import NO_NOTEBOOK, NOTHING, OTHER_NOTEBOOKS
 
 LONGEST = 4_000  # characters of a message, a name, a place
 LONGEST_SOURCE = 20_000
@@ -114,6 +115,19 @@ def _cell(value, low, high):
     share = (value - low) / (high - low) if high > low else 0.5
     step = min(len(CIVIDIS) - 1, int(share * len(CIVIDIS))) if share == share else 0
     return f"{value:.4g}".replace("-", "−"), CIVIDIS[step], "#fff" if step < WHITE_TO else "#000"
+
+
+def why_missing(notes):
+    """The notes that say why there was nothing to grade: they stand with what could not be graded."""
+    return tuple(note for note in notes if note.startswith((NO_NOTEBOOK, OTHER_NOTEBOOKS)) or note == NOTHING)
+
+
+def trouble_of(report):
+    """Why not everything of a student could be graded, with what was handed in instead; "" where everything could."""
+    missing = why_missing(report.notes)
+    if not report.trouble or NOTHING in missing:
+        return report.trouble and NOTHING
+    return "; ".join((report.trouble, *missing))
 
 
 def page_names(reports):

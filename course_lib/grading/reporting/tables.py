@@ -11,6 +11,7 @@ from pathlib import Path
 
 from course_lib.authoring.files import write_whole
 
+from ..records import Report
 from .class_report import class_report, summary
 from .copies import near_copies
 from .feedback import feedback_page
@@ -24,9 +25,11 @@ FORMULA = ("=", "+", "-", "@")
 def write_all(folder, assignment, reports, protections):
     """Write grades.csv, grades.json, class_report.html and a page a student in feedback/; the same bytes every time.
 
-    folder: made where it is missing. protections: sentences on what kept answers apart. Each file is there whole.
+    folder: made where it is missing. protections: sentences on what kept answers apart. Each file is there whole. Pages
+    of the grading before go where their student is no longer in the class (the roster now has another id, say).
     """
     folder = Path(folder)
+    before = graded_before(folder)
     (folder / "feedback").mkdir(parents=True, exist_ok=True)
     reports = sorted(reports, key=lambda report: report.student)
     copies = near_copies(reports)
@@ -36,6 +39,19 @@ def write_all(folder, assignment, reports, protections):
     names, everyone = page_names(reports), {one for report in reports for one in (report.student, report.name) if one}
     for report in reports:
         write_whole(folder / "feedback" / names[report.student], feedback_page(assignment, report, everyone))
+    kept = {page.casefold() for page in names.values()}
+    for page in page_names(before[1]).values() if before else ():
+        if page.casefold() not in kept:
+            (folder / "feedback" / page).unlink(missing_ok=True)
+
+
+def graded_before(folder):
+    """(name of the assignment, its reports) of the grading whose grades.json lies in `folder`, or None."""
+    try:
+        whole = json.loads((Path(folder) / "grades.json").read_bytes())
+        return str(whole["assignment"]["name"]), [Report.from_dict(report) for report in whole["reports"]]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
 
 
 def grades_csv(assignment, reports):
