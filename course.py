@@ -116,6 +116,10 @@ def reason(text):
             f"no space left on the disk, in {ROOT} or in the folder for temporary files",
         ),
         (
+            r"CERTIFICATE_VERIFY_FAILED|SSLCertVerificationError",
+            "a download is not trusted, as behind some companies' proxies: set PIP_CERT to their certificate",
+        ),
+        (
             r"connection broken|NewConnectionError|NameResolutionError|ConnectTimeout|ReadTimeout",
             "no network: the packages cannot be downloaded; connect and start again",
         ),

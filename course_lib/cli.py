@@ -140,11 +140,15 @@ def train(
 @app.command(context_settings=PASS_ON)
 def experiment(context: typer.Context, name: Annotated[str, typer.Argument(help="Its name.")]):
     """Measure again what a lesson ships as a small JSON file. Other options go to the experiment."""
+    from course_lib.data.published import WeightsMissing
     from course_lib.experiments import EXPERIMENTS
 
     with known():
         run = pick(name, EXPERIMENTS, "experiment")
-    run(context.args)
+    try:
+        run(context.args)
+    except (WeightsMissing, OSError) as error:  # OSError: its file cannot be written
+        fail(str(error))
 
 
 @app.command()

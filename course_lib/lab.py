@@ -18,6 +18,12 @@ def open_lab(arguments, browser=True):
     if not first.is_file():
         print(f"course: {first.name} has not been built yet: run `course build`", file=sys.stderr)
         return 1
+    if not os.access(first.parent, os.W_OK):
+        print(
+            f"course: {first.parent} cannot be written: lessons run there, but nothing you write can be saved. "
+            "Copy the course's folder to a place of your own and start it there",
+            file=sys.stderr,
+        )
     options = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{first.relative_to(root).as_posix()}"]
     # An editable install brings no configuration files, so the hook that keeps pictures is switched on here.
     options.append("--ServerApp.jpserver_extensions=course_lib.explore.save_hook=True")
@@ -25,6 +31,15 @@ def open_lab(arguments, browser=True):
         options.append("--no-browser")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options.append("--allow-root")  # Jupyter refuses root otherwise, and containers know no other user
-    os.environ["COURSE_HOME"] = str(root)  # where the kernels keep what a learner passed
-    LabApp.launch_instance([*options, *arguments])
+    # Where the kernels, which run in another folder, keep what a learner passed.
+    os.environ["COURSE_HOME"] = os.path.abspath(os.environ.get("COURSE_HOME") or root)
+    try:
+        LabApp.launch_instance([*options, *arguments])
+    except OSError as error:
+        print(
+            f"course: JupyterLab cannot go on: {error}. It keeps its settings in your home folder; set the variable "
+            "HOME to a folder that you can write if that is the trouble",
+            file=sys.stderr,
+        )
+        return 1
     return 0

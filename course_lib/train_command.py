@@ -64,13 +64,15 @@ def main(pairs=None, output=None, **options):
     try:
         with joined(processes):
             history = _train(task, trained.model, settings, folder, processes, say)
+        if rank == 0:
+            _finish(task, trained, history, settings, folder, say)
     except (CheckpointError, FloatingPointError) as error:
         return _refuse(error, rank)
+    except OSError as error:  # a full disk, most often
+        return _refuse(f"{error}. What is in {folder} is kept: the same command goes on from there", rank)
     except KeyboardInterrupt:
         say(f"Stopped. What is in {folder} is kept: the same command goes on from there.")
         return 130
-    if rank == 0:
-        _finish(task, trained, history, settings, folder, say)
     return 0
 
 
@@ -170,7 +172,7 @@ def _finish(task, trained, history, settings, folder, say):
     """Keep the model, the curve and the numbers, and say what came out."""
     final = task.final(trained.model)
     save_model(folder / FILE, trained)
-    (folder / "curve.png").write_bytes(draw(history))
+    write_whole(folder / "curve.png", draw(history))
     numbers = {"steps": history.steps, "seconds": round(history.seconds, 1), "weights": _size(trained.model),
                "evaluations": history.metrics, "final": final, "losses": history.losses}  # fmt: skip
     _write_json(folder / RUN, {"settings": _lasting(settings), **numbers})

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from course_lib import cli, lab, testing
 from course_lib.authoring import build, catalogue, checker, reset
+from course_lib.data.published import WeightsMissing
 
 COMMANDS = (
     "lab", "check", "build", "reset", "update", "matrix", "train", "experiment", "bench", "weights", "doctor", "test",
@@ -72,6 +73,14 @@ def test_unknown_names_end_with_status_2_and_the_nearest(arguments, said):
     assert said in text and len(text.splitlines()) == 1
 
 
+def test_a_source_that_cannot_be_read_is_one_line(monkeypatch):
+    def unreadable(root=None):
+        raise catalogue.SourceError("13_x.py: the header lacks `question` (a text)")
+
+    monkeypatch.setattr(catalogue, "lessons", unreadable)
+    assert course("build", "13") == (2, "course: 13_x.py: the header lacks `question` (a text)\n")
+
+
 def test_pick_offers_near_names_else_all():
     table = {"bottleneck": 1, "grid": 2}
     assert cli.pick("grid", table, "experiment") == 2
@@ -134,6 +143,17 @@ def test_experiment_passes_the_rest_on(monkeypatch):
     assert calls == [["--steps", "3"]]
 
 
+@pytest.mark.parametrize("error", [WeightsMissing("they are not here"), OSError(30, "Read-only file system", "x.json")])
+def test_an_experiment_that_cannot_run_says_why_in_one_line(monkeypatch, error):
+    from course_lib.experiments import EXPERIMENTS
+
+    def refuse(arguments):
+        raise error
+
+    monkeypatch.setitem(EXPERIMENTS, "bottleneck", refuse)
+    assert course("experiment", "bottleneck") == (2, f"course: {error}\n")
+
+
 def test_weights_takes_one_or_none(monkeypatch):
     from course_lib import weights_command
 
@@ -148,6 +168,7 @@ def test_lab_opens_lesson_0_and_passes_the_rest_on(monkeypatch, uid):
     from jupyterlab.labapp import LabApp
 
     calls = record(monkeypatch, LabApp, "launch_instance")
+    monkeypatch.delenv("COURSE_HOME")
     monkeypatch.setattr(lab.os, "geteuid", lambda: uid, raising=False)
     assert course("lab", "--no-browser", "--port", "9000", "--ServerApp.quit_button=False")[0] == 0
     [((options,), _)] = calls
@@ -156,6 +177,41 @@ def test_lab_opens_lesson_0_and_passes_the_rest_on(monkeypatch, uid):
     assert ("--allow-root" in options) == (uid == 0)
     assert options[-3:] == ["--port", "9000", "--ServerApp.quit_button=False"]
     assert lab.os.environ["COURSE_HOME"] == str(catalogue.repo_root())
+
+
+def test_lab_keeps_the_memory_where_the_user_wants_it(monkeypatch, tmp_path):
+    from jupyterlab.labapp import LabApp
+
+    record(monkeypatch, LabApp, "launch_instance")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COURSE_HOME", "mine")
+    assert lab.open_lab([]) == 0
+    assert lab.os.environ["COURSE_HOME"] == str(tmp_path / "mine"), "kernels run in another folder"
+
+
+def test_lab_says_so_where_nothing_can_be_saved(monkeypatch, capsys):
+    from jupyterlab.labapp import LabApp
+
+    record(monkeypatch, LabApp, "launch_instance")
+    monkeypatch.setenv("COURSE_HOME", "")
+    assert lab.open_lab([]) == 0 and capsys.readouterr().err == ""
+    monkeypatch.setattr(lab.os, "access", lambda path, mode: path != catalogue.repo_root() / "notebooks")
+    assert lab.open_lab([]) == 0
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "nothing you write can be saved" in said
+    assert lab.os.environ["COURSE_HOME"] == str(catalogue.repo_root())
+
+
+def test_lab_says_so_where_jupyter_cannot_keep_its_settings(monkeypatch, capsys):
+    from jupyterlab.labapp import LabApp
+
+    def refuse(arguments):
+        raise PermissionError(13, "Permission denied", "/nonexistent")
+
+    monkeypatch.setattr(LabApp, "launch_instance", refuse)
+    assert lab.open_lab([]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "Permission denied: '/nonexistent'" in said and "HOME" in said
 
 
 def test_lab_says_so_where_lesson_0_is_not_built(monkeypatch, tmp_path, capsys):

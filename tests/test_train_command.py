@@ -3,10 +3,12 @@
 import functools
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -180,6 +182,24 @@ def test_a_training_that_nobody_knows_is_refused(tmp_path, capsys):
 
 
 # --- a file
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("name", ["training.pt", "model.pt", "curve.png", "run.json"])
+def test_a_full_disk_ends_it_with_one_line_and_nothing_half_written(trained, tmp_path, capsys, name):
+    """What was kept before is there still, and the same command goes on from it."""
+    folder = tmp_path / "copy"
+    shutil.copytree(trained, folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (folder / f"{name}.tmp").symlink_to("/dev/full")
+    longer = GRAMMAR | {"steps": 14}
+    assert train_command.main(None, folder, **longer) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "No space left on device: " in said and name in said and "the same command goes on from there" in said
+    assert (folder / name).read_bytes() == before[name]
+    assert {path.name for path in folder.iterdir()} == before.keys()
+    assert train_command.main(None, folder, **longer) == 0
+    assert load_model(folder).settings["steps"] == 14
 
 
 def test_a_file_of_pairs_is_learned_and_kept(tsv, course_home):

@@ -41,13 +41,18 @@ class Opaque:
 
 
 class Peer:
-    """One end of the connection. reader, writer: binary files."""
+    """One end of the connection. reader, writer: binary files.
+
+    open: how many requests have no answer yet. Between two requests of one's own it is 0, unless a time limit or an
+    interrupt cut one off: its answer is still to come then, and the connection is of no use any more.
+    """
 
     def __init__(self, reader, writer):
         self.reader, self.writer = reader, writer
         self.offered = []
         self.calls = {}
         self.count = 0
+        self.open = 0
 
     def offer(self, function):
         """Make a function callable from the other side; returns its number."""
@@ -56,12 +61,14 @@ class Peer:
 
     def ask(self, kind, values, **header):
         """Send a request and wait for its answer, serving requests meanwhile. Returns its header and values."""
+        self.open += 1
         self._send({"ask": kind, "dtype": str(torch.get_default_dtype())[6:], **header}, values)
         while True:
             header, values = self._receive()
             if "ask" not in header:
                 break
             self._serve(header, values)
+        self.open -= 1
         if "raised" in header:
             raise RemoteError(Raised(*header["raised"]))
         return header, values

@@ -11,6 +11,7 @@ import sys
 from importlib import import_module
 
 import torch
+import torch.fx.experimental.symbolic_shapes  # noqa: F401 (the first gradient would import it, within a time limit)
 
 from .describe import is_empty
 from .limits import TooSlow
@@ -47,7 +48,7 @@ class Worker:
 
     def load(self, *description, is_module=False):
         """A RemoteFunction for the implementation that `finder(*description)` gives in the worker."""
-        if self.process is None or self.process.poll() is not None:
+        if self.process is None or self.process.poll() is not None or self.peer.open:
             self._start()
         self.peer.offered.clear()
         _, values = self.peer.ask("load", {"description": list(description)}, is_module=is_module)

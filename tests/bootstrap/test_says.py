@@ -17,6 +17,11 @@ RETRY = (
     ("said", "line"),
     [
         (RETRY, "no network: the packages cannot be downloaded; connect and start again"),
+        (
+            "WARNING: Retrying after connection broken by 'SSLError(SSLCertVerificationError(1, '[SSL: "
+            "CERTIFICATE_VERIFY_FAILED] certificate verify failed'))': /simple/",
+            "a download is not trusted, as behind some companies' proxies: set PIP_CERT to their certificate",
+        ),
         ("OSError: [Errno 28] No space left on device", "no space left on the disk, in {root} or in the folder for"),
         ("OSError: [Errno 13] Permission denied: 'x'", "no permission to write in {root}"),
     ],

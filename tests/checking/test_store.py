@@ -1,5 +1,6 @@
 """What is remembered survives; what is damaged is set aside; nothing stops a lesson."""
 
+import builtins
 import json
 import linecache
 
@@ -10,7 +11,8 @@ import course_lib.checking.store as store
 from course_lib import check, hint, mine, progress, solution
 from course_lib.checking import CheckFailed
 from course_lib.checking.keep import portable_source, revive
-from course_lib.exercises import UnknownExercise, names
+from course_lib.checking.matrix import stub_of
+from course_lib.exercises import UnknownExercise, get, names
 
 SHIFT = 0.0
 
@@ -178,7 +180,9 @@ def test_hints_come_one_by_one_and_begin_again(capsys):
     assert first.startswith("hint 1 of 3") and second.startswith("hint 2 of 3")
     hint("softmax")
     hint("softmax")
-    assert "hint 1 of 3" in capsys.readouterr().out.splitlines()[-1]
+    shown = capsys.readouterr().out.splitlines()
+    assert 'solution("softmax", insist=True)' in shown[1], "the last hint says what is left"
+    assert shown[2].startswith("hint 1 of 3")
 
 
 def test_the_solution_waits_for_a_pass_or_for_insistence(capsys):
@@ -191,20 +195,50 @@ def test_the_solution_waits_for_a_pass_or_for_insistence(capsys):
     assert "def softmax" in capsys.readouterr().out
 
 
+def test_a_check_waits_for_nobody():
+    """Else the notebook would wait for a reply long after the check has ended, and run no other cell."""
+
+    def softmax(scores, dim=-1):
+        input("which axis? ")
+
+    before = builtins.input
+    with pytest.raises(CheckFailed, match="a check waits for nobody"):
+        check(softmax)
+    assert builtins.input is before
+
+
 def test_progress_lists_every_exercise(capsys):
     check("softmax")
     hint("encode")
     progress()
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith(f"1 of {len(names())} exercises passed") for line in lines)
-    assert any(line.split() == ["✓", "softmax", "passed", "1", "0", "8"] for line in lines)
-    assert any(line.split() == ["·", "encode", "not", "attempted", "0", "1", "10"] for line in lines)
+    assert any(line.split() == ["✓", "softmax", "0", "passed", "1", "0", "8"] for line in lines)
+    assert any(line.split() == ["·", "encode", "1", "not", "attempted", "0", "1", "10"] for line in lines)
+
+
+def test_a_check_of_the_stub_is_no_attempt_and_takes_nothing_back():
+    stub = stub_of(get("softmax"))
+    with pytest.raises(CheckFailed, match="not attempted"):
+        check(stub)
+    assert "softmax" not in store.load_progress()
+    with pytest.raises(CheckFailed, match="wrong"):
+        check(_wrong())
+    with pytest.raises(CheckFailed, match="not attempted"):
+        check(stub)
+    assert store.load_progress()["softmax"] == {"status": "wrong", "attempts": 1, "hints": 0}
 
 
 def test_unknown_names_get_the_nearest_ones():
     for verb in (check, hint, solution, mine):
         with pytest.raises(UnknownExercise, match="Did you mean softmax"):
             verb("sofmax")
+
+
+def test_a_name_like_no_other_gets_no_wall_of_names():
+    with pytest.raises(UnknownExercise) as caught:
+        hint("3")
+    assert "progress()" in str(caught.value) and len(str(caught.value)) < 80
 
 
 def test_an_answer_that_is_not_there_is_said():
