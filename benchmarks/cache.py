@@ -11,8 +11,8 @@ VOCABULARY = 600
 NO_ID = -1  # no token has it, so no row ends early
 # Width, heads, hidden width, layers; pairs by the number of tokens (one without a cache takes seconds for many).
 SIZES = {
-    "lesson": ((64, 4, 256, 3), {32: 30, 128: 30, 512: 10}),
-    "base": ((512, 8, 2048, 6), {32: 10, 128: 5}),
+    "lesson": ((64, 4, 256, 3), {32: 30, 128: 30, 512: 7}),
+    "base": ((512, 8, 2048, 6), {32: 7, 128: 3}),
 }
 NEAR, FAR, RUN, PAIRS = 64, 512, 16, 60
 FLAT = bench.Target(at_least=0.8)

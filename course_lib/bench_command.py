@@ -8,6 +8,7 @@ import json
 import runpy
 import sys
 import time
+import traceback
 from itertools import groupby
 from pathlib import Path
 
@@ -28,12 +29,12 @@ def computes(path):
 
 
 def main(paths, as_json=False, device=None):
-    """Run the benchmarks at these paths; print a table or JSON. Returns 0, or 1 where nothing was measured.
+    """Run the benchmarks at these paths; print a table or JSON. Returns 0, or 1 where one failed or none was measured.
 
     device: `cpu`, `cuda` or `mps`, and only what computes on one is measured; the best one, and everything, unless
     given. Progress goes to the standard error.
     """
-    rows = []
+    rows, failed = [], False
     for path in paths:
         takes_device = computes(path)
         if device is not None and not takes_device:
@@ -41,15 +42,19 @@ def main(paths, as_json=False, device=None):
         module = runpy.run_path(str(path))
         print(f"{path.stem}: {module['__doc__'].strip().splitlines()[0]}", file=sys.stderr, flush=True)
         began = time.monotonic()
-        made = module["main"](device or pick_device()) if takes_device else module["main"]()
-        rows += [(path.stem, row) for row in made]
+        try:
+            for row in module["main"](device or pick_device()) if takes_device else module["main"]():
+                rows.append((path.stem, row))
+        except Exception:  # whatever it is, minutes of measuring by the others are not lost
+            failed = True
+            traceback.print_exc()
         print(f"    {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     if not rows:
         print("nothing was measured: none of these benchmarks computes on a device", file=sys.stderr)
         return 1
     result = {"machine": bench.machine(), "rows": [{"benchmark": name, **row.as_dict()} for name, row in rows]}
     print(json.dumps(result, indent=1, ensure_ascii=False)) if as_json else show(result)
-    return 0
+    return int(failed)
 
 
 def show(result):

@@ -59,6 +59,14 @@ def test_a_device_leaves_out_what_does_not_compute_on_one(benchmarks, capsys):
     assert bench_command.main([]) == 1
 
 
+def test_a_benchmark_that_fails_loses_no_figure(benchmarks, tmp_path, capsys):
+    (tmp_path / "broken.py").write_text(SPEED + "    raise RuntimeError('no more')\n")
+    assert bench_command.main([tmp_path / "broken.py", benchmarks["tools"]], as_json=True) == 1
+    said = capsys.readouterr()
+    assert [row["what"] for row in json.loads(said.out)["rows"]] == ["a step", "a leap", "a tool"]
+    assert "RuntimeError: no more" in said.err
+
+
 def test_what_each_benchmark_of_the_course_is():
     for path in bench_command.found().values():
         text = path.read_text(encoding="utf-8")
