@@ -1,8 +1,9 @@
 """What the README shows and counts is what the course says and has."""
 
+import json
 import re
 
-from course_lib import exercises
+from course_lib import bench_command, exercises
 from course_lib.authoring.catalogue import lessons, repo_root
 from course_lib.checking import examine
 
@@ -26,5 +27,13 @@ def test_the_mistakes_are_counted():
 
 def test_every_lesson_is_listed_with_its_question_and_exercises():
     for lesson in lessons():
-        row = next(line for line in README.splitlines() if f"notebooks/{lesson.name}.ipynb" in line)
+        row = next((line for line in README.splitlines() if f"notebooks/{lesson.name}.ipynb" in line), None)
+        assert row, f"the table of lessons has no row for {lesson.name}"
         assert lesson.question in row and all(f"`{name}`" in row for name in lesson.exercises)
+
+
+def test_the_speeds_shown_are_those_measured():
+    """Every target, met or missed; `course bench NAMES --json > benchmarks/measured.json` measures again."""
+    measured = json.loads((repo_root() / "benchmarks" / "measured.json").read_text(encoding="utf-8"))
+    assert bench_command.markdown(measured["rows"]) in README
+    assert measured["machine"] in README and bench_command.closing(measured["rows"]) in README
