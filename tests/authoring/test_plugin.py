@@ -43,7 +43,7 @@ def learners(tmp_path_factory):
             code("check('alpha')", "alpha", "check", tags=["raises-exception"]),
         ),
         "answer_deleted": book(setup, check("alpha")),
-        "syntax_error": book(setup, answer("alpha", "return (1"), check("alpha")),
+        "syntax_error": book(setup, answer("alpha", "return 1 1"), check("alpha")),
         "check_copied": book(setup, check("alpha"), answer("alpha"), check("alpha")),
         "metadata_lost": book(setup, code("def alpha():\n    return 1"), code("check('alpha')")),
         "noisy": book(

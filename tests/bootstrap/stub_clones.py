@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +38,11 @@ if __name__ == "__main__":
         pth.write(os.getcwd())
 """
 COURSE = "import sys; print('ran', *sys.argv[1:]); sys.exit(7)"
+
+
+def heed_ctrl_c():
+    """A shell starts what runs in its background with Ctrl-C ignored, and all below these tests would ignore it too."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Clone:
@@ -73,6 +79,7 @@ class Clone:
             text=True,
             encoding="utf-8",
             start_new_session=True,
+            preexec_fn=heed_ctrl_c if os.name == "posix" else None,
         )
 
     def run(self, *arguments, **environment):
