@@ -13,7 +13,16 @@ LEFT_OUT = {
 }  # fmt: skip
 # Of the engine and of grading, what the worker itself needs: it holds no secret.
 WORKER = {
-    "checking": {"compare.py", "describe.py", "modules.py", "observe.py", "remote.py", "store.py", "tree.py"},
+    "checking": {
+        "compare.py",
+        "describe.py",
+        "locks.py",
+        "modules.py",
+        "observe.py",
+        "remote.py",
+        "store.py",
+        "tree.py",
+    },
     "grading": {"inside"},
 }
 # An exercise's twins in the library that go by other names; those of the same name are found by it.
